@@ -1,0 +1,49 @@
+# Each target sets up what it needs in .venv by itself.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DEV_INSTALLED := $(VENV)/.dev-installed
+
+.DEFAULT_GOAL := help
+.PHONY: run test test-slow check format bench cora help clean
+
+run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the paper's
+	$(BIN)/mgae train cora
+
+test: $(DEV_INSTALLED) ## Run the tests (a few minutes), with line coverage of src
+	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
+
+test-slow: $(DEV_INSTALLED) ## Run the slow tests: whole trainings held against their accuracy
+	$(BIN)/python -m pytest -m slow --timeout=3600
+
+check: $(DEV_INSTALLED) ## Lint, check the format and the types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(DEV_INSTALLED) ## Put the code into its format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(INSTALLED) ## Measure speed; prints ratios
+	$(BIN)/python -m benchmarks
+
+cora: $(INSTALLED) ## Derive the embedded Cora again from its source package
+	$(BIN)/python scripts/build_cora.py
+
+clean: ## Remove the environment and the caches
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
+
+help: ## Print this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("mgae needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+	touch $@
+
+$(DEV_INSTALLED): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev]"
+	touch $@

@@ -1,0 +1,68 @@
+"""Masked graph autoencoders: embeddings and link prediction for graphs without labels.
+
+The data's way through the package, and the order of its folders:
+
+    graph in → split → mask → encode → decode → loss/train → evaluate → report
+
+>>> import mgae
+>>> config = mgae.RunConfig(graph="cora", encoder="sage", train={"epochs": 1})
+>>> result = mgae.run(config)
+>>> sorted(result.test)
+['ap', 'auc', 'hits@100', 'hits@20', 'hits@50', 'mrr']
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from mgae.version import __version__
+
+if TYPE_CHECKING:
+    from mgae.config import RunConfig
+    from mgae.errors import MGAEError
+    from mgae.estimator import MGAE
+    from mgae.graphs import load_graph
+    from mgae.pipeline import Observer, evaluate, resume, run
+    from mgae.reproduction import paper_config, published
+    from mgae.results import RunResult
+
+# Imported when first asked for: `mgae --help` must not wait for torch.
+_HOMES = {
+    "MGAE": "mgae.estimator",
+    "MGAEError": "mgae.errors",
+    "Observer": "mgae.pipeline",
+    "RunConfig": "mgae.config",
+    "RunResult": "mgae.results",
+    "evaluate": "mgae.pipeline",
+    "load_graph": "mgae.graphs",
+    "paper_config": "mgae.reproduction",
+    "published": "mgae.reproduction",
+    "resume": "mgae.pipeline",
+    "run": "mgae.pipeline",
+}
+
+__all__ = [
+    "MGAE",
+    "MGAEError",
+    "Observer",
+    "RunConfig",
+    "RunResult",
+    "__version__",
+    "evaluate",
+    "load_graph",
+    "paper_config",
+    "published",
+    "resume",
+    "run",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mgae' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,5 @@
+"""``python -m mgae`` is ``mgae``."""
+
+from mgae.cli.app import main
+
+main()

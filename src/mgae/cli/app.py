@@ -1,0 +1,76 @@
+"""``mgae``: the commands, and what becomes of an error.
+
+Nothing here loads torch before a command needs it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from mgae.cli import lists, training
+from mgae.errors import MGAEError
+from mgae.version import __version__
+
+app = typer.Typer(
+    name="mgae",
+    help="Masked graph autoencoders: embeddings and link prediction for graphs without labels.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mgae {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Masked graph autoencoders: embeddings and link prediction for graphs without labels."""
+
+
+app.command("train")(training.train)
+app.command("evaluate")(training.evaluate)
+app.command("datasets")(lists.datasets)
+app.command("methods")(lists.methods)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command; a problem that the user can mend is one line on stderr."""
+    try:
+        outcome: Any = app(arguments, standalone_mode=False)
+    except MGAEError as error:
+        _fail(str(error), error.exit_code)
+    except training.Interrupted as stop:
+        _fail(str(stop), stop.exit_code)
+    except KeyboardInterrupt:
+        _fail("interrupted", 130)
+    except typer.Abort:
+        _fail("aborted", 1)
+    except BrokenPipeError:
+        # The reader has gone, as in `mgae datasets | head -1`; nor may the exit flush to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except _USAGE_ERROR as error:
+        _fail(f"{error.format_message().rstrip('.')} (see mgae --help)", 2)
+    else:
+        sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+def _fail(message: str, code: int) -> None:
+    typer.echo(f"mgae: {' '.join(message.split())}", err=True)
+    sys.exit(code)
+
+
+# Typer has click's exceptions either from click or built in; this is theirs in both cases.
+_USAGE_ERROR: Any = typer.BadParameter.__mro__[1]

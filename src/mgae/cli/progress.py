@@ -1,0 +1,62 @@
+"""A progress bar with loss and validation score; silent where nobody would see it."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from torch_geometric.data import Data
+
+from mgae.config import RunConfig
+from mgae.graphs.catalogue import statistics
+from mgae.pipeline import Observer
+from mgae.training.loop import EpochRecord
+
+
+class ProgressObserver(Observer):
+    """Draws on stderr, so that stdout holds the result alone."""
+
+    def __init__(self, shown: bool) -> None:
+        self.console = Console(stderr=True, quiet=not shown)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[state]}"),
+            TimeRemainingColumn(compact=True),
+            console=self.console,
+            disable=not (shown and self.console.is_terminal),
+            transient=True,
+        )
+        self.bar = self.progress.add_task("", state="", visible=False)
+        self.runs, self.monitor, self.best = 1, "auc", 0.0
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def on_graph(self, graph: Data) -> None:
+        """Say what came in."""
+        counts = ", ".join(f"{count:,} {what}" for what, count in statistics(graph).items())
+        self.console.print(f"{graph.get('name') or 'graph'}: {counts}", highlight=False)
+
+    def on_run(self, index: int, config: RunConfig) -> None:
+        """A fresh bar."""
+        self.monitor, self.best = config.train.monitor, 0.0
+        description = f"run {index + 1}, seed {config.seed}"
+        total = config.train.epochs
+        self.progress.reset(self.bar, total=total, description=description, state="", visible=True)
+
+    def on_epoch(self, record: EpochRecord) -> None:
+        """Move on."""
+        self.best = max(self.best, record.score or 0.0)
+        state = f"loss {record.loss:.3f}, best validation {self.monitor} {self.best:.2f}"
+        self.progress.update(self.bar, completed=record.epoch, state=state)
+
+    def on_stage(self, text: str) -> None:
+        """Name what takes its time."""
+        self.progress.update(self.bar, state=text)

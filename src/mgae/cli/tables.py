@@ -1,0 +1,71 @@
+"""The tables that a person reads at the end."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+
+from mgae.reproduction import Published
+from mgae.results import RunResult
+
+_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR", "accuracy": "accuracy"}
+_SHOWN = {
+    ("links", "paper"): ("auc", "ap"),
+    ("nodes", "paper"): ("accuracy", "macro_f1", "auc"),
+    ("nodes", "strict"): ("accuracy", "macro_f1", "micro_f1", "auc"),
+}
+
+
+def print_result(result: RunResult, paper: Published | None) -> None:
+    """Ours, the paper's below it, then the floors on the same split."""
+    console = Console()
+    console.print(result_table(result, paper))
+    for line in _remarks(result, paper):
+        console.print(line, highlight=False, soft_wrap=True)
+
+
+def result_table(result: RunResult, paper: Published | None) -> Table:
+    """One row for each of ours, the paper's and the floors; one column per metric."""
+    config = result.config
+    shown = _SHOWN.get((config.task, config.protocol), tuple(result.test))
+    columns = [name for name in result.test if name in shown]
+    runs = f"{config.runs} run{'s' if config.runs > 1 else ''}"
+    table = Table(title=f"{config.graph}, {config.task}, protocol {config.protocol}: test, {runs}")
+    table.add_column("method")
+    for name in columns:
+        table.add_column(_HEADINGS.get(name, name.replace("_", " ")), justify="right")
+    ours = " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
+    table.add_row(ours, *(str(result.test[name]) for name in columns), style="bold")
+    if paper is not None:
+        cells = (_printed(paper, name) for name in columns)
+        table.add_row(f"paper ({paper.source})", *cells)
+    table.add_section()
+    for floor, figures in result.floors.items():
+        table.add_row(floor, *(str(figures[name]) for name in columns), style="dim")
+    return table
+
+
+def _printed(paper: Published, name: str) -> str:
+    if name not in paper.figures:
+        return "–"
+    mean, std = paper.figures[name]
+    return f"{mean:.2f} ± {std:.2f}"
+
+
+def _remarks(result: RunResult, paper: Published | None) -> list[str]:
+    lines = []
+    if paper is not None:
+        if missed := [
+            f"{_HEADINGS.get(name, name)} by {mean - result.test[name].mean:.2f}"
+            for name, (mean, _) in paper.figures.items()
+            if name in result.test and result.test[name].mean < mean
+        ]:
+            lines.append(f"below the paper's: {', '.join(missed)}")
+        if result.config.runs < 10:
+            lines.append("the paper averages 10 runs (--runs 10); a single split is off by about 1")
+    seconds = sum(seed.seconds for seed in result.seeds)
+    epochs = sum(seed.epochs for seed in result.seeds)
+    lines.append(f"{epochs} epochs in {seconds:.1f} s")
+    if result.directory is not None:
+        lines.append(f"run directory: {result.directory}")
+    return lines

@@ -1,0 +1,170 @@
+"""``mgae train`` and ``mgae evaluate``."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mgae.errors import ConfigError
+
+if TYPE_CHECKING:
+    from mgae.config import RunConfig
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+
+
+class Interrupted(Exception):  # noqa: N818 - reads as what it says
+    """Ctrl-C or SIGTERM, with what to do next."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, raised as Ctrl-C is: the training loop leaves a checkpoint for both."""
+
+
+def train(
+    graph: Annotated[
+        str | None, typer.Argument(help="A dataset's name; see mgae datasets. [default: cora]")
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(help="links or nodes: what to evaluate. [default: links]")
+    ] = None,
+    method: Annotated[
+        str | None, typer.Option(help="What to train; see mgae methods. [default: mgae]")
+    ] = None,
+    encoder: Annotated[str | None, typer.Option(help="gcn or sage. [default: gcn]")] = None,
+    mask: Annotated[
+        str | None, typer.Option(help="undirected or directed. [default: undirected]")
+    ] = None,
+    mask_ratio: Annotated[
+        float | None, typer.Option(help="Share of the edges to hide. [default: 0.7]")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs; run k has seed + k. [default: 1]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first run. [default: 0]")] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="paper or strict. [default: paper for the paper's datasets]"),
+    ] = None,
+    config: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as mask.ratio=0.5."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory. [default: a new one below runs/]")
+    ] = None,
+    resume: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Go on with a run that was broken off.")
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train a method on a graph and print its figures beside the paper's and the floors'."""
+    options = {
+        "graph": graph,
+        "task": task,
+        "method": method,
+        "encoder": encoder,
+        "mask": {"kind": mask, "ratio": mask_ratio},
+        "runs": runs,
+        "seed": seed,
+        "protocol": protocol,
+    }
+    if resume is not None:
+        given = {**options, "mask": mask, "mask-ratio": mask_ratio, "config": config}
+        _refuse_beside_resume({**given, "set": set_, "out": out})
+        return _resume(resume, as_json, quiet)
+    chosen = _configure(options, config, set_ or [])
+    from mgae.pipeline import run
+    from mgae.rundirectory import free_path
+
+    path = out or free_path(Path("runs"), chosen.label)
+    with _observer(as_json, quiet) as observer, _stoppable(path):
+        result = run(chosen, out=path, observer=observer)
+    return _print(result, as_json)
+
+
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="A finished run's directory.")],
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Measure a finished run again from its weights and its split."""
+    from mgae.pipeline import evaluate as measure
+
+    with _observer(as_json, quiet) as observer:
+        result = measure(run, observer)
+    _print(result, as_json)
+
+
+def _configure(options: dict[str, Any], file: Path | None, texts: list[str]) -> RunConfig:
+    """The paper's settings, below the file's, below the options', below ``--set``."""
+    from mgae.config import assignments, merge, read_toml
+    from mgae.reproduction import paper_config
+
+    options["mask"] = {k: v for k, v in options["mask"].items() if v is not None} or None
+    return paper_config(**merge(read_toml(file) if file else {}, options, assignments(texts)))
+
+
+def _refuse_beside_resume(options: dict[str, Any]) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise ConfigError(f"--resume takes its settings from the run: leave out {name}")
+
+
+def _resume(path: Path, as_json: bool, quiet: bool) -> None:
+    from mgae.pipeline import resume
+
+    with _observer(as_json, quiet) as observer, _stoppable(path):
+        result = resume(path, observer)
+    _print(result, as_json)
+
+
+@contextmanager
+def _stoppable(path: Path) -> Iterator[None]:
+    """Say how to go on after Ctrl-C or SIGTERM."""
+
+    def terminate(number: int, frame: object) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        code = 143 if isinstance(stop, _Terminated) else 130
+        way = f"go on with: mgae train --resume {path}"
+        started = (path / "config.toml").exists()
+        raise Interrupted(f"interrupted; {way}" if started else "interrupted", code) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _observer(as_json: bool, quiet: bool) -> Iterator[Any]:
+    from mgae.cli.progress import ProgressObserver
+
+    with ProgressObserver(shown=not (as_json or quiet)) as observer:
+        yield observer
+
+
+def _print(result: Any, as_json: bool) -> None:
+    from mgae.reproduction import published
+
+    paper = published(result.config)
+    if as_json:
+        figures = None if paper is None else paper.to_json()
+        typer.echo(json.dumps({**result.to_json(), "published": figures}, ensure_ascii=False))
+        return
+    from mgae.cli.tables import print_result
+
+    print_result(result, paper)

@@ -1,0 +1,244 @@
+"""RunConfig: one object for the library, the configuration file and the command line."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import tomli_w
+from pydantic import Field, SerializeAsAny, field_validator, model_validator
+
+from mgae.errors import ConfigError
+from mgae.registry import DATASETS, METHODS, PARTS, Registry
+from mgae.settings import PartSettings, Settings
+
+Task = Literal["links", "nodes"]
+Protocol = Literal["paper", "strict"]
+
+# The paper: 85/5/10 for link prediction; 90/10 and no test edges for node classification.
+_SPLIT_RATIOS: dict[str, dict[str, Any]] = {
+    "links": {"val_ratio": 0.05, "test_ratio": 0.10},
+    "nodes": {"val_ratio": 0.10, "test_ratio": 0.0},
+}
+_FLOORS = {
+    "links": (
+        "common-neighbors",
+        "adamic-adar",
+        "resource-allocation",
+        "raw-features",
+        "random-init",
+    ),
+    "nodes": ("raw-features", "random-init"),
+}
+
+
+class SplitSettings(Settings):
+    """Which edges are held out."""
+
+    section: ClassVar[str] = "split"
+
+    val_ratio: float = Field(0.05, ge=0, lt=1, description="share of the edges for validation")
+    test_ratio: float = Field(0.10, ge=0, lt=1, description="share of the edges for the test")
+    seed: Annotated[int, Field(ge=0)] | Literal["run"] = Field(
+        "run", description="draws one split for all runs; 'run': each run draws its own"
+    )
+
+
+class TrainSettings(Settings):
+    """How the parameters are found."""
+
+    section: ClassVar[str] = "train"
+
+    epochs: int = Field(200, ge=1, description="masks drawn at most")
+    patience: int = Field(50, ge=1, description="epochs without a better validation score")
+    learning_rate: float = Field(0.01, gt=0, description="Adam's learning rate")
+    weight_decay: float = Field(0.0, ge=0, description="Adam's L2 penalty")
+    clip: float = Field(1.0, ge=0, description="largest gradient norm of a module; 0: any")
+    step_size: int | None = Field(
+        None, ge=1, description="masked edges per optimizer step; absent: all of them"
+    )
+    chunk_size: int = Field(4096, ge=1, description="pairs the decoder holds at once")
+    eval_every: int = Field(1, ge=1, description="epochs between two validations")
+    monitor: str = Field("auc", description="validation metric that picks the epoch")
+    checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
+
+
+class EvaluationSettings(Settings):
+    """What is measured, and beside what."""
+
+    section: ClassVar[str] = "evaluation"
+
+    hits: tuple[Annotated[int, Field(ge=1)], ...] = Field((20, 50, 100), description="K of Hits@K")
+    probe: Literal["svm", "logistic"] = Field("svm", description="classifier on the embeddings")
+    folds: int = Field(5, ge=2, description="folds of the SVM's cross-validation")
+    floors: tuple[str, ...] = Field((), description="untrained methods printed beside")
+
+    @field_validator("floors")
+    @classmethod
+    def _known(cls, floors: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(METHODS[name].name for name in floors)
+
+
+class RunConfig(Settings):
+    """Everything that decides a result.
+
+    >>> config = RunConfig(encoder="sage", mask={"ratio": 0.5})
+    >>> config.encoder.kind, config.mask.ratio, config.protocol
+    ('sage', 0.5, 'paper')
+    """
+
+    graph: str = Field("cora", description="a dataset's name")
+    task: Task = Field("links", description="what the embeddings are for")
+    method: SerializeAsAny[PartSettings] = Field(description="what is trained")
+    protocol: Protocol = Field("paper", description="rules of the evaluation")
+    seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
+    runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
+    split: SplitSettings
+    mask: SerializeAsAny[PartSettings] | None = None
+    encoder: SerializeAsAny[PartSettings] | None = None
+    decoder: SerializeAsAny[PartSettings] | None = None
+    loss: SerializeAsAny[PartSettings] | None = None
+    train: TrainSettings
+    evaluation: EvaluationSettings
+
+    # Typed as loose keywords: a part may be given by its name alone, or as a table.
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"a configuration must be a table, got {given!r}")
+        config = {key: value for key, value in given.items() if value is not None}
+        config.setdefault("protocol", _usual_protocol(config.get("graph", "cora")))
+        _complete_parts(config)
+        _complete_sections(config, config.get("task", "links"), config["protocol"])
+        return config
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a configuration file."""
+        return cls(**read_toml(path))
+
+    def to_toml(self) -> str:
+        """The canonical file: every setting that has a value, in the order of the classes."""
+        return tomli_w.dumps(self.model_dump(exclude_none=True, mode="json"))
+
+    def changed(self, **changes: Any) -> Self:
+        """A copy with other top-level values, checked again."""
+        return type(self)(**{**self.model_dump(exclude_none=True), **changes})
+
+    def for_method(self, name: str) -> Self:
+        """The same graph, split and evaluation for another method; shared parts are kept."""
+        parts = METHODS[name].extras["parts"]
+        dropped = {"method"} | (PARTS.keys() - parts.keys())
+        return type(self)(**self.model_dump(exclude_none=True, exclude=dropped), method=name)
+
+    @property
+    def label(self) -> str:
+        """A short name for this run, fit for a folder."""
+        encoder = [self.encoder.kind] if self.encoder else []
+        return "-".join([Path(self.graph).stem, self.task, self.method.kind, *encoder])
+
+
+def _usual_protocol(graph: Any) -> str:
+    known = isinstance(graph, str) and graph in DATASETS
+    return "paper" if known and DATASETS[graph].extras.get("on_paper") else "strict"
+
+
+def _complete_parts(config: dict[str, Any]) -> None:
+    config["method"] = _part(METHODS, config.get("method", "mgae"), {})
+    method = METHODS[config["method"].kind]
+    for name, registry in PARTS.items():
+        default = method.extras["parts"].get(name)
+        if default is not None:
+            config[name] = _part(registry, config.get(name, {}), default)
+        elif name in config:
+            has = ", ".join(method.extras["parts"]) or "none"
+            raise ConfigError(f"method {method.name!r} has no {name}: its parts are {has}")
+
+
+def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSettings:
+    """Validate one part's settings by the class that its kind brings along."""
+    given = as_table(registry.what, given)
+    kind = given.get("kind", default.get("kind"))
+    if not isinstance(kind, str):
+        raise ConfigError(f"{registry.what}.kind must be one of {', '.join(registry.names())}")
+    settings = registry[kind].settings
+    usual = {key: value for key, value in default.items() if key in settings.model_fields}
+    return settings(**{**usual, **given, "kind": kind})
+
+
+def _complete_sections(config: dict[str, Any], task: str, protocol: str) -> None:
+    strict = protocol == "strict"
+    split: dict[str, Any] = dict(_SPLIT_RATIOS.get(task, {}))
+    if strict:
+        split["seed"] = 0  # one split, whatever the seed of the run
+    evaluation = {"probe": "logistic" if strict else "svm", "floors": _FLOORS.get(task, ())}
+    for name, usual in (("split", split), ("train", {}), ("evaluation", evaluation)):
+        config[name] = {**usual, **as_table(name, config.get(name, {}))}
+
+
+def as_table(name: str, value: Any) -> dict[str, Any]:
+    """A section as a plain table; a bare text is the part's kind."""
+    if isinstance(value, Settings):
+        return value.model_dump(exclude_none=True)
+    if isinstance(value, str):
+        return {"kind": value}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise ConfigError(f"{name} must be a table or a name, got {value!r}")
+
+
+def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay tables over each other, the later one winning, section by section.
+
+    >>> merge({"mask": {"ratio": 0.7}}, {"mask": "directed"})
+    {'mask': {'ratio': 0.7, 'kind': 'directed'}}
+    """
+    merged: dict[str, Any] = {}
+    for key, value in (item for layer in layers for item in layer.items() if item[1] is not None):
+        if isinstance(value, Mapping) or key in PARTS:
+            merged[key] = {**as_table(key, merged.get(key, {})), **as_table(key, value)}
+        else:
+            merged[key] = value
+    return merged
+
+
+def assignments(texts: Iterable[str]) -> dict[str, Any]:
+    """Read ``section.key=value`` texts; the value is TOML, or plain text where it is not.
+
+    >>> assignments(["mask.ratio=0.5", "encoder=sage"])
+    {'mask': {'ratio': 0.5}, 'encoder': 'sage'}
+    """
+    table: dict[str, Any] = {}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        keys = [key.strip() for key in path.split(".")]
+        if not equals or not all(keys):
+            raise ConfigError(f"--set needs section.key=value, got {text!r}")
+        nested: Any = _toml_value(value.strip())
+        for key in reversed(keys[1:]):
+            nested = {key: nested}
+        table = merge(table, {keys[0]: nested})
+    return table
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file as a plain table."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read configuration {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"configuration {path} is not TOML: {error}") from None

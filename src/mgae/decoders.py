@@ -1,0 +1,171 @@
+"""DECODE: how likely a pair is an edge, as a logit, from the layers of both ends."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import combinations_with_replacement
+from typing import ClassVar, Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from mgae.encoders import EncoderSettings
+from mgae.ops.dropout import dropout
+from mgae.registry import DECODERS
+from mgae.settings import PartSettings
+
+
+class DecoderSettings(PartSettings):
+    """A decoder without settings of its own."""
+
+    section: ClassVar[str] = "decoder"
+
+
+class MLPSettings(DecoderSettings):
+    """The multilayer perceptron that reads a pair's representation."""
+
+    num_layers: int = Field(2, ge=1, description="linear layers of the MLP")
+    hidden_channels: int = Field(256, ge=1, description="D, the width of its hidden layers")
+    dropout: float = Field(0.5, ge=0, lt=1, description="dropout on its hidden layers")
+
+
+class CrossCorrelationSettings(MLPSettings):
+    """Settings of the paper's decoder."""
+
+    symmetric: bool = Field(False, description="score(u, v) = score(v, u): W_kj = W_jk")
+
+
+class PairMLPSettings(MLPSettings):
+    """Settings of a decoder that sees the last layer only."""
+
+    combine: Literal["hadamard", "concat", "absdiff"] = Field(
+        "hadamard", description="how the two ends become one vector"
+    )
+
+
+class Decoder(nn.Module, ABC):
+    """Gives logits [n] for pairs [2, n], from K layers [num_nodes, d]."""
+
+    symmetric: bool = False
+
+    @abstractmethod
+    def forward(
+        self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """Logits, never probabilities; ``generator`` draws the dropout, None in evaluation."""
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                module.reset_parameters()
+
+
+class MLP(nn.Module):
+    """Linear layers with ReLU and dropout between them, down to one number."""
+
+    def __init__(self, in_width: int, settings: MLPSettings) -> None:
+        super().__init__()
+        widths = [in_width] + [settings.hidden_channels] * (settings.num_layers - 1)
+        self.hidden = nn.ModuleList(map(nn.Linear, widths, widths[1:]))
+        self.last = nn.Linear(widths[-1], 1)
+        self.dropout = settings.dropout
+
+    def forward(self, pairs: Tensor, generator: torch.Generator | None) -> Tensor:
+        """[n, in_width] → [n]."""
+        for layer in self.hidden:
+            pairs = dropout(torch.relu(layer(pairs)), self.dropout, generator)
+        logits: Tensor = self.last(pairs)
+        return logits.squeeze(1)
+
+
+@DECODERS.register(
+    "cross-correlation",
+    settings=CrossCorrelationSettings,
+    summary="every layer of one end times every layer of the other, then an MLP",
+    paper="MGAE, Eq. 2",
+)
+class CrossCorrelationDecoder(Decoder):
+    """MLP(‖_{k,j} h_v^(k) ⊙ h_u^(j)).
+
+    The symmetric form ties W_kj = W_jk: the products (k, j) and (j, k) are added before the MLP,
+    so that K(K+1)/2 blocks remain and the order of the ends does not matter.
+    """
+
+    def __init__(self, settings: CrossCorrelationSettings, encoder: EncoderSettings) -> None:
+        super().__init__()
+        depth = encoder.num_layers
+        self.symmetric = settings.symmetric or depth == 1
+        blocks = depth * (depth + 1) // 2 if self.symmetric else depth * depth
+        self.mlp = MLP(blocks * encoder.hidden_channels, settings)
+
+    def forward(
+        self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """Eq. 2 of the paper."""
+        stacked = torch.cat(list(layers), dim=1)
+        depth, width = len(layers), layers[0].size(1)
+        heads, tails = (stacked.index_select(0, end).view(-1, depth, width) for end in pairs)
+        crossed = self._tied(heads, tails) if self.symmetric else _all(heads, tails)
+        logits: Tensor = self.mlp(crossed, generator)
+        return logits
+
+    def _tied(self, heads: Tensor, tails: Tensor) -> Tensor:
+        blocks = []
+        for k, j in combinations_with_replacement(range(heads.size(1)), 2):
+            block = heads[:, k] * tails[:, j]
+            blocks.append(block if k == j else block + heads[:, j] * tails[:, k])
+        return torch.cat(blocks, dim=1)
+
+
+def _all(heads: Tensor, tails: Tensor) -> Tensor:
+    """[n, K, d] and [n, K, d] → [n, K²·d], the block (k, j) at place k·K + j."""
+    return (heads.unsqueeze(2) * tails.unsqueeze(1)).flatten(1)
+
+
+@DECODERS.register("mlp", settings=PairMLPSettings, summary="an MLP on the two ends' last layers")
+class PairMLPDecoder(Decoder):
+    """MLP(combine(h_v, h_u)) with ⊙, ‖ or |·−·|."""
+
+    def __init__(self, settings: PairMLPSettings, encoder: EncoderSettings) -> None:
+        super().__init__()
+        self.combine = settings.combine
+        self.symmetric = settings.combine != "concat"
+        ends = 2 if settings.combine == "concat" else 1
+        self.mlp = MLP(ends * encoder.hidden_channels, settings)
+
+    def forward(
+        self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """Combine the ends, then read them."""
+        heads, tails = (layers[-1].index_select(0, end) for end in pairs)
+        if self.combine == "concat":
+            joined = torch.cat([heads, tails], dim=1)
+        else:
+            joined = heads * tails if self.combine == "hadamard" else (heads - tails).abs()
+        logits: Tensor = self.mlp(joined, generator)
+        return logits
+
+
+@DECODERS.register(
+    "inner-product",
+    settings=DecoderSettings,
+    summary="the inner product of the two ends' last layers",
+    paper="Kipf and Welling, Variational Graph Auto-Encoders, 2016",
+)
+class InnerProductDecoder(Decoder):
+    """h_v · h_u."""
+
+    symmetric = True
+
+    def __init__(self, settings: DecoderSettings, encoder: EncoderSettings) -> None:
+        super().__init__()
+
+    def forward(
+        self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """One product per pair."""
+        heads, tails = (layers[-1].index_select(0, end) for end in pairs)
+        return (heads * tails).sum(dim=1)

@@ -1,0 +1,207 @@
+"""ENCODE: graph neural networks that give every layer's output (Eq. 1 of the paper)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal, cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from mgae.errors import ConfigError
+from mgae.graphs.message import MessageGraph
+from mgae.ops.adjacency import Adjacency
+from mgae.ops.dropout import dropout
+from mgae.ops.sparse import SparseMatrix
+from mgae.registry import ENCODERS
+from mgae.settings import PartSettings
+
+Features = Tensor | SparseMatrix
+ACTIVATIONS = {
+    "relu": nn.ReLU,
+    "elu": nn.ELU,
+    "prelu": nn.PReLU,
+    "tanh": nn.Tanh,
+    "none": nn.Identity,
+}
+
+
+class EncoderSettings(PartSettings):
+    """Depth, width and regularization; PyG's names where it has one."""
+
+    section: ClassVar[str] = "encoder"
+
+    num_layers: int = Field(2, ge=1, description="K, the layers that the decoder crosses")
+    hidden_channels: int = Field(128, ge=1, description="d, the width of every layer")
+    dropout: float = Field(0.5, ge=0, lt=1, description="dropout between layers")
+    feature_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on the node features")
+    act: Literal["relu", "elu", "prelu", "tanh", "none"] = Field(
+        "relu", description="activation after a layer"
+    )
+    act_last: bool = Field(True, description="activation after the last layer too")
+    norm: Literal["none", "batch", "layer"] = Field("none", description="norm after a layer")
+    inputs: Literal["auto", "features", "table", "one-hot"] = Field(
+        "auto", description="where x comes from; auto: features, or a learned table without them"
+    )
+
+
+class Encoder(nn.Module, ABC):
+    """K layers of message passing; a subclass says what one layer does.
+
+    A layer first maps its input and then passes messages: both are linear, and the narrower
+    matrix is the cheaper one to send along the edges.
+    """
+
+    def __init__(self, settings: EncoderSettings, graph: MessageGraph) -> None:
+        super().__init__()
+        self.settings = settings
+        width = settings.hidden_channels
+        self.inputs = Inputs(settings, graph)
+        widths = [self.inputs.width] + [width] * (settings.num_layers - 1)
+        self.layers = nn.ModuleList(self.make_layer(in_width, width) for in_width in widths)
+        self.norms = nn.ModuleList(_norm(settings.norm, width) for _ in widths)
+        self.acts = nn.ModuleList(ACTIVATIONS[settings.act]() for _ in widths)
+        if not settings.act_last:
+            self.acts[-1] = nn.Identity()
+
+    @abstractmethod
+    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
+        """One layer: a module called with (h, adjacency)."""
+
+    def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> list[Tensor]:
+        """Every layer's output, K tensors [num_nodes, d].
+
+        ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation.
+        """
+        h: Features = self.inputs(graph, generator)
+        outputs: list[Tensor] = []
+        for layer, norm, act in zip(self.layers, self.norms, self.acts, strict=True):
+            if outputs:
+                h = dropout(outputs[-1], self.settings.dropout, generator)
+            outputs.append(act(norm(layer(h, graph.adjacency))))
+        return outputs
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew."""
+        for module in self.modules():
+            if module is not self and hasattr(module, "reset_parameters"):
+                cast(Any, module).reset_parameters()
+
+
+class Inputs(nn.Module):
+    """x: the node features, or without them a learned table or the identity."""
+
+    table: nn.Parameter | None
+
+    def __init__(self, settings: EncoderSettings, graph: MessageGraph) -> None:
+        super().__init__()
+        self.kind = settings.inputs
+        if self.kind == "auto":
+            self.kind = "table" if graph.x is None else "features"
+        if self.kind == "features" and graph.x is None:
+            raise ConfigError("encoder.inputs is 'features', and the graph has none: use 'table'")
+        self.feature_dropout = settings.feature_dropout
+        nodes, width = graph.num_nodes, settings.hidden_channels
+        self.width = {"features": graph.num_features, "table": width, "one-hot": nodes}[self.kind]
+        self.identity = SparseMatrix.identity(nodes) if self.kind == "one-hot" else None
+        table = nn.Parameter(torch.empty(nodes, width)) if self.kind == "table" else None
+        self.register_parameter("table", table)
+        self.reset_parameters()
+
+    def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> Features:
+        """x, with some of it dropped in training."""
+        x = self.table if self.table is not None else self.identity or graph.x
+        assert x is not None
+        if isinstance(x, SparseMatrix):
+            return x.with_values(dropout(x.values, self.feature_dropout, generator))
+        return dropout(x, self.feature_dropout, generator)
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew, as the authors' code does for ogbl-ddi."""
+        if self.table is not None:
+            nn.init.xavier_uniform_(self.table)
+
+
+class GCNLayer(nn.Module):
+    """D̂^-1/2 (A + I) D̂^-1/2 H W + b, the self-loop always there (Kipf and Welling, 2017)."""
+
+    def __init__(self, in_width: int, out_width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(in_width, out_width))
+        self.bias = nn.Parameter(torch.empty(out_width))
+        self.reset_parameters()
+
+    def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        scale = (adjacency.degree + 1).rsqrt().unsqueeze(1).to(self.weight.dtype)
+        sent = (h @ self.weight) * scale
+        return (adjacency.sum_neighbors(sent) + sent) * scale + self.bias
+
+    def reset_parameters(self) -> None:
+        """As PyG's GCNConv."""
+        nn.init.xavier_uniform_(self.weight)
+        nn.init.zeros_(self.bias)
+
+
+class SAGELayer(nn.Module):
+    """W_l · mean of the neighbors + W_r · h + b; weighted edges give a weighted mean."""
+
+    def __init__(self, in_width: int, out_width: int) -> None:
+        super().__init__()
+        # Both maps in one matrix: the features are read once.
+        self.weight = nn.Parameter(torch.empty(in_width, 2 * out_width))
+        self.bias = nn.Parameter(torch.empty(out_width))
+        self.reset_parameters()
+
+    def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        neighbors, own = (h @ self.weight).chunk(2, dim=1)
+        # A node without neighbors has degree 0 and a sum of 0: its mean is 0.
+        weight = adjacency.degree.unsqueeze(1).to(self.weight.dtype)
+        divisor = torch.where(weight > 0, weight, 1)
+        return adjacency.sum_neighbors(neighbors.contiguous()) / divisor + own + self.bias
+
+    def reset_parameters(self) -> None:
+        """As PyG's SAGEConv."""
+        for half in self.weight.data.chunk(2, dim=1):
+            half.copy_(nn.init.kaiming_uniform_(torch.empty_like(half).t(), a=5**0.5).t())
+        bound = self.weight.size(0) ** -0.5
+        nn.init.uniform_(self.bias, -bound, bound)
+
+
+@ENCODERS.register(
+    "gcn",
+    settings=EncoderSettings,
+    summary="graph convolution, symmetrically normalized",
+    paper="Kipf and Welling, Semi-Supervised Classification with GCNs, 2017",
+)
+class GCN(Encoder):
+    """A stack of GCN layers."""
+
+    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
+        """A `GCNLayer`."""
+        return GCNLayer(in_width, out_width)
+
+
+@ENCODERS.register(
+    "sage",
+    settings=EncoderSettings,
+    summary="GraphSAGE with the mean aggregator",
+    paper="Hamilton et al., Inductive Representation Learning on Large Graphs, 2017",
+)
+class SAGE(Encoder):
+    """A stack of GraphSAGE layers."""
+
+    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
+        """A `SAGELayer`."""
+        return SAGELayer(in_width, out_width)
+
+
+def _norm(kind: str, width: int) -> nn.Module:
+    kinds: dict[str, type[nn.Module]] = {
+        "none": nn.Identity,
+        "batch": nn.BatchNorm1d,
+        "layer": nn.LayerNorm,
+    }
+    return kinds[kind](width)

@@ -1,0 +1,65 @@
+"""What can go wrong, as one tree.
+
+    MGAEError              something the user can mend; printed as one line
+    ├── ConfigError        a setting has a wrong name or value
+    │   └── UnknownName    … and the name is not in a registry
+    ├── GraphError         a graph cannot be read or used
+    ├── RunDirectoryError  a run directory is missing, taken or damaged
+    ├── UnsupportedError   this method or graph cannot do what was asked
+    └── TrainingError      training went wrong, as by a loss that is not finite
+
+A broken promise of this package itself is an ``assert``, never one of these.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MGAEError(Exception):
+    """A problem that the user can mend; ``exit_code`` is what the command line returns."""
+
+    exit_code = 2
+
+
+class ConfigError(MGAEError):
+    """A setting has a wrong name or value."""
+
+
+class UnknownName(ConfigError):  # noqa: N818 - reads as what it says
+    """A name that is not among the known ones.
+
+    >>> print(UnknownName("method", "mga", ["gae", "mgae"]))
+    unknown method 'mga': known are gae, mgae (did you mean mgae?)
+    """
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        super().__init__(
+            f"unknown {what} {name!r}: known are {', '.join(known)}{hint(name, known)}"
+        )
+
+
+class GraphError(MGAEError):
+    """A graph cannot be read or used."""
+
+
+class RunDirectoryError(MGAEError):
+    """A run directory is missing, taken or damaged."""
+
+
+class UnsupportedError(MGAEError):
+    """This method or graph cannot do what was asked."""
+
+
+class TrainingError(MGAEError):
+    """Training went wrong."""
+
+    exit_code = 1
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """A suggestion in parentheses, or nothing where no known name is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

@@ -1,0 +1,103 @@
+"""MGAE with scikit-learn's manners: ``fit``, then ``embed`` and ``score_links``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from sklearn.base import BaseEstimator
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mgae.config import RunConfig
+from mgae.errors import GraphError
+from mgae.graphs.checks import checked
+from mgae.graphs.message import MessageGraph
+from mgae.trial import Trial
+
+
+class MGAE(BaseEstimator):  # type: ignore[misc]
+    """A masked graph autoencoder for a graph in memory.
+
+    The parameters are those of `RunConfig`: ``mask``, ``encoder``, ``decoder`` and ``loss`` are a
+    part's name or a table of its settings, ``train`` is a table. ``val_ratio`` of the edges is
+    kept from training to choose the epoch.
+
+    >>> data = Data(edge_index=torch.tensor([[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]]), num_nodes=6)
+    >>> model = MGAE(encoder={"kind": "sage", "hidden_channels": 8}, train={"epochs": 2})
+    >>> model.fit(data).embed().shape
+    torch.Size([6, 16])
+    >>> model.score_links(torch.tensor([[0, 1], [3, 4]])).shape
+    torch.Size([2])
+    """
+
+    def __init__(
+        self,
+        encoder: str | dict[str, Any] = "gcn",
+        mask: str | dict[str, Any] = "undirected",
+        decoder: str | dict[str, Any] = "cross-correlation",
+        loss: str | dict[str, Any] = "bce",
+        train: dict[str, Any] | None = None,
+        val_ratio: float = 0.05,
+        seed: int = 0,
+    ) -> None:
+        self.encoder = encoder
+        self.mask = mask
+        self.decoder = decoder
+        self.loss = loss
+        self.train = train
+        self.val_ratio = val_ratio
+        self.seed = seed
+
+    def fit(self, data: Data, y: None = None) -> MGAE:
+        """Learn from the edges of ``data``; labels are not looked at."""
+        config = RunConfig(
+            graph="data",
+            encoder=self.encoder,
+            mask=self.mask,
+            decoder=self.decoder,
+            loss=self.loss,
+            train=self.train,
+            seed=self.seed,
+            split={"val_ratio": self.val_ratio, "test_ratio": 0.0, "seed": self.seed},
+        )
+        trial = Trial(config, checked(data))
+        fit = trial.fit()
+        self.config_, self.method_, self.graph_ = config, trial.method, trial.message
+        self.history_, self.best_epoch_ = fit.history, fit.best_epoch
+        self.encoded_ = self.method_.encode(self.graph_)
+        return self
+
+    def embed(self, data: Data | None = None) -> Tensor:
+        """All layers side by side, [nodes, K·d], of the fitted graph or of another one.
+
+        Another graph must have the same features; a model with a node table knows only its own.
+        """
+        graph = self._fitted() if data is None else MessageGraph.of(checked(data))
+        known = self._fitted()
+        if graph.num_features != known.num_features:
+            raise GraphError(
+                f"the model knows {known.num_features} features, got {graph.num_features}"
+            )
+        if known.x is None and graph.num_nodes != known.num_nodes:
+            raise GraphError(
+                f"without features the model knows its own {known.num_nodes} nodes only, "
+                f"got {graph.num_nodes}"
+            )
+        return self.method_.embed(graph)
+
+    def score_links(self, pairs: Tensor) -> Tensor:
+        """A logit [n] for each of ``pairs`` [2, n], given all edges of the fitted graph."""
+        graph = self._fitted()
+        pairs = torch.as_tensor(pairs).long()
+        if pairs.dim() != 2 or pairs.size(0) != 2:
+            raise GraphError(f"pairs must have the shape [2, n], got {tuple(pairs.shape)}")
+        if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < graph.num_nodes:
+            raise GraphError(f"pairs must be nodes in [0, {graph.num_nodes})")
+        return self.method_.score_links(self.encoded_, pairs)
+
+    def _fitted(self) -> MessageGraph:
+        if not hasattr(self, "graph_"):
+            raise GraphError("this MGAE is not fitted yet: call fit(data) first")
+        graph: MessageGraph = self.graph_
+        return graph

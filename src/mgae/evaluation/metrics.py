@@ -1,0 +1,87 @@
+"""Metrics of scores, as fractions in [0, 1]."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
+
+Floats = NDArray[np.float64]
+
+
+def auc(positive: ArrayLike, negative: ArrayLike) -> float:
+    """The share of (positive, negative) pairs in the right order, a tie counting half.
+
+    >>> auc([0.9, 0.4], [0.4, 0.1])
+    0.875
+    """
+    labels, scores = _labeled(positive, negative)
+    return float(roc_auc_score(labels, scores))
+
+
+def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:
+    """The precision at each positive, averaged."""
+    labels, scores = _labeled(positive, negative)
+    return float(average_precision_score(labels, scores))
+
+
+def hits_at(k: int, positive: ArrayLike, negative: ArrayLike) -> float:
+    """OGB's Hits@K: the share of positives strictly above the K-th best negative.
+
+    With fewer than K negatives every positive hits, as OGB has it.
+
+    >>> hits_at(2, [0.9, 0.5, 0.3], [0.6, 0.4, 0.1])
+    0.6666666666666666
+    """
+    positive, negative = _floats(positive), _floats(negative)
+    if negative.size < k:
+        return 1.0
+    threshold = np.partition(negative, -k)[-k]
+    return float(np.mean(positive > threshold))
+
+
+def mean_reciprocal_rank(positive: ArrayLike, negative: ArrayLike) -> float:
+    """The mean of 1 / rank of each positive [n] among its negatives [n, m] or [m] for all.
+
+    A tie takes the mean of the best and the worst rank, as OGB's MRR does.
+
+    >>> mean_reciprocal_rank([0.9, 0.5], [0.6, 0.5])
+    0.7
+    """
+    positive, negative = _floats(positive), _floats(negative)
+    if negative.ndim == 1:
+        ordered = np.sort(negative)
+        above = ordered.size - np.searchsorted(ordered, positive, side="right")
+        not_below = ordered.size - np.searchsorted(ordered, positive, side="left")
+    else:
+        above = (negative > positive[:, None]).sum(axis=1)
+        not_below = (negative >= positive[:, None]).sum(axis=1)
+    return float(np.mean(1 / (1 + (above + not_below) / 2)))
+
+
+def classification(y: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
+    """Accuracy, macro F1 and micro F1 of hard labels."""
+    return {
+        "accuracy": float(accuracy_score(y, predicted)),
+        "macro_f1": float(f1_score(y, predicted, average="macro")),
+        "micro_f1": float(f1_score(y, predicted, average="micro")),
+    }
+
+
+def multilabel_auc(y: ArrayLike, scores: ArrayLike) -> float:
+    """The mean ROC-AUC over the labels [n, L], from scores; labels with one class are left out."""
+    y, scores = np.asarray(y), _floats(scores)
+    both = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
+    return float(
+        np.mean([roc_auc_score(y[:, label], scores[:, label]) for label in np.flatnonzero(both)])
+    )
+
+
+def _labeled(positive: ArrayLike, negative: ArrayLike) -> tuple[Floats, Floats]:
+    positive, negative = _floats(positive), _floats(negative)
+    labels = np.concatenate([np.ones(positive.size), np.zeros(negative.size)])
+    return labels, np.concatenate([positive, negative])
+
+
+def _floats(values: ArrayLike) -> Floats:
+    return np.asarray(values, dtype=np.float64)

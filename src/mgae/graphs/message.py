@@ -1,0 +1,96 @@
+"""What encoders and masks see of a graph: features ready for products, and sorted message edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mgae.ops.adjacency import Adjacency
+from mgae.ops.sparse import SparseMatrix
+
+# Above this share of non-zeros the dense product is the faster one.
+_DENSE_FROM = 0.2
+
+
+@dataclass(frozen=True, eq=False)
+class MessageGraph:
+    """Message edges and features of a checked graph.
+
+    Attributes:
+        edge_index: [2, m], sorted by target and then source; both directions if undirected.
+        num_nodes: how many nodes there are, with or without edges.
+        x: features [num_nodes, F], sparse where that is faster, or None.
+        edge_weight: [m], or None.
+        undirected: whether each edge has its reverse.
+    """
+
+    edge_index: Tensor
+    num_nodes: int
+    x: Tensor | SparseMatrix | None = None
+    edge_weight: Tensor | None = None
+    undirected: bool = True
+
+    @classmethod
+    def of(cls, graph: Data) -> Self:
+        """All edges of a checked graph."""
+        return cls(
+            edge_index=graph.edge_index,
+            num_nodes=int(graph.num_nodes or 0),
+            x=None if graph.x is None else _ready(graph.x),
+            edge_weight=graph.edge_weight,
+            undirected=bool(graph.undirected),
+        )
+
+    def only(self, kept: Tensor, *, undirected: bool | None = None) -> Self:
+        """The same nodes with the edges where ``kept`` [m] is true.
+
+        ``undirected=False`` says that this takes an edge without its reverse.
+        """
+        return replace(
+            self,
+            edge_index=self.edge_index[:, kept],
+            edge_weight=None if self.edge_weight is None else self.edge_weight[kept],
+            undirected=self.undirected if undirected is None else undirected,
+        )
+
+    @property
+    def num_features(self) -> int:
+        """F, or 0 without features."""
+        return 0 if self.x is None else self.x.shape[1]
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The edges as an operator."""
+        return Adjacency(self.edge_index, self.num_nodes, self.edge_weight, self.undirected)
+
+    @cached_property
+    def edge_keys(self) -> Tensor:
+        """``target * num_nodes + source`` of each edge: sorted, so that a pair is found fast."""
+        return self.edge_index[1] * self.num_nodes + self.edge_index[0]
+
+    @cached_property
+    def pair_of_edge(self) -> Tensor:
+        """For each edge the number of its undirected pair: both directions share one."""
+        inverse: Tensor = torch.unique(self._pair_keys, return_inverse=True)[1]
+        return inverse
+
+    @cached_property
+    def pairs(self) -> Tensor:
+        """Each undirected pair once, smaller id first: [2, E], numbered as `pair_of_edge`."""
+        keys = torch.unique(self._pair_keys)
+        return torch.stack([keys // self.num_nodes, keys % self.num_nodes])
+
+    @property
+    def _pair_keys(self) -> Tensor:
+        low, high = self.edge_index.amin(dim=0), self.edge_index.amax(dim=0)
+        return low * self.num_nodes + high
+
+
+def _ready(x: Tensor) -> Tensor | SparseMatrix:
+    dense = int(torch.count_nonzero(x)) > _DENSE_FROM * x.numel()
+    return x.contiguous() if dense else SparseMatrix.from_dense(x)

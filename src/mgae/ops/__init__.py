@@ -1,0 +1,1 @@
+"""The few numeric kernels: sparse products, dropout, sums in chunks."""

@@ -1,0 +1,144 @@
+"""graph in → split → mask → encode → decode → train → evaluate, for each seed.
+
+The only module that knows every stage.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+from torch_geometric.data import Data
+
+from mgae.config import RunConfig
+from mgae.errors import MGAEError, TrainingError
+from mgae.graphs.catalogue import load_graph
+from mgae.graphs.checks import checked
+from mgae.graphs.message import MessageGraph
+from mgae.results import RunResult, SeedResult, seed_result
+from mgae.rundirectory import RunDirectory, check_free, write_record
+from mgae.training.loop import EpochRecord, Fit, OnEpoch
+from mgae.trial import Trial
+
+
+class Observer:
+    """Is told how a run goes; this one keeps it to itself."""
+
+    def on_graph(self, graph: Data) -> None:
+        """The graph is in."""
+
+    def on_run(self, index: int, config: RunConfig) -> None:
+        """Run ``index`` begins."""
+
+    def on_epoch(self, record: EpochRecord) -> None:
+        """An epoch is over."""
+
+    def on_stage(self, text: str) -> None:
+        """Something else begins that may take a while."""
+
+
+def run(
+    config: RunConfig,
+    graph: Data | None = None,
+    out: str | Path | None = None,
+    observer: Observer | None = None,
+) -> RunResult:
+    """Train and evaluate once for each seed.
+
+    Args:
+        config: what to run.
+        graph: a graph of one's own; without it the dataset that ``config.graph`` names.
+        out: a new directory for everything the run leaves behind; without it nothing is written.
+        observer: is told how it goes.
+
+    >>> result = run(RunConfig(train={"epochs": 1}))
+    >>> 50 < result.test["auc"].mean < 100
+    True
+    """
+    observer = observer or Observer()
+    if out is not None:
+        check_free(Path(out))
+    graph = load_graph(config.graph) if graph is None else checked(graph)
+    observer.on_graph(graph)
+    directory = None if out is None else RunDirectory.create(Path(out), config, graph)
+    try:
+        return _run_seeds(config, graph, directory, observer)
+    except MGAEError as error:
+        # Nothing was learned: a setting that only the graph could prove wrong leaves no trace.
+        if directory is not None and not isinstance(error, TrainingError):
+            directory.discard()
+        raise
+
+
+def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
+    """Go on with a run that was broken off, to the result it would have had."""
+    observer = observer or Observer()
+    directory = RunDirectory.open(Path(path))
+    graph = directory.graph()
+    observer.on_graph(graph)
+    return _run_seeds(directory.config, graph, directory, observer)
+
+
+def evaluate(path: str | Path, observer: Observer | None = None) -> RunResult:
+    """Measure a finished run again, from its graph, split and weights."""
+    observer = observer or Observer()
+    directory = RunDirectory.open(Path(path))
+    graph = directory.graph()
+    observer.on_graph(graph)
+    results = []
+    for index, config in enumerate(seed_configs(directory.config)):
+        observer.on_run(index, config)
+        home = directory.seed(config, graph)
+        stored = seed_result(home.metrics(), home.environment()["seconds"][0])
+        trial = Trial(config, graph, split=home.split(MessageGraph.of(graph)))
+        trial.method.load_state_dict(home.weights())
+        results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
+    return RunResult(directory.config, tuple(results), directory.path)
+
+
+def seed_configs(config: RunConfig) -> list[RunConfig]:
+    """One configuration per run: run k has seed + k."""
+    return [config.changed(seed=config.seed + k, runs=1) for k in range(config.runs)]
+
+
+def _run_seeds(
+    config: RunConfig, graph: Data, directory: RunDirectory | None, observer: Observer
+) -> RunResult:
+    results = []
+    for index, one in enumerate(seed_configs(config)):
+        observer.on_run(index, one)
+        home = None if directory is None else directory.seed(one, graph)
+        results.append(_run_seed(one, graph, home, observer))
+    result = RunResult(config, tuple(results), None if directory is None else directory.path)
+    if directory is not None:
+        seconds = [seed.seconds for seed in results]
+        directory.write_result(result.metrics(), [seed.seed for seed in results], seconds)
+    return result
+
+
+def _run_seed(
+    config: RunConfig, graph: Data, home: RunDirectory | None, observer: Observer
+) -> SeedResult:
+    if home is not None and home.finished:
+        return seed_result(home.metrics(), home.environment()["seconds"][0])
+    trial = Trial(config, graph)
+    with ExitStack() as stack:
+        on_epoch: OnEpoch = observer.on_epoch
+        if home is not None:
+            home.write_split(trial.split)
+            history = stack.enter_context(home.history())
+            on_epoch = _both(lambda record: write_record(history, record), observer.on_epoch)
+        fit = trial.fit(home.checkpoints if home else None, on_epoch)
+    result = trial.result(fit, observer.on_stage)
+    if home is not None:
+        trial.write(home)
+        home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
+    return result
+
+
+def _both(first: OnEpoch, second: OnEpoch) -> OnEpoch:
+    def call(record: EpochRecord) -> None:
+        first(record)
+        second(record)
+
+    return call

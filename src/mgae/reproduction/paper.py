@@ -1,0 +1,74 @@
+"""The experiment files: one per method and task, with what the paper says and what it printed."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from mgae.config import RunConfig, merge
+from mgae.registry import PARTS
+from mgae.settings import PartSettings
+
+
+@dataclass(frozen=True)
+class Published:
+    """Figures as printed: by metric the mean and the standard deviation, in percent."""
+
+    figures: dict[str, tuple[float, float]]
+    source: str
+
+    def to_json(self) -> dict[str, Any]:
+        """By metric ``mean`` and ``std``, and the ``source``."""
+        figures = {name: {"mean": mean, "std": std} for name, (mean, std) in self.figures.items()}
+        return {**figures, "source": self.source}
+
+
+def paper_config(**given: Any) -> RunConfig:
+    """A configuration with the experiment file's settings below the given ones.
+
+    The protocol ``strict`` takes the method's settings from there, and not the evaluation's.
+
+    >>> paper_config(graph="cora", encoder="sage").mask.ratio
+    0.7
+    """
+    first = RunConfig(**given)
+    experiment = _experiment(first.method.kind, first.task)
+    own = experiment.get("datasets", {}).get(first.graph)
+    if own is None:
+        return first
+    usual = merge(experiment["settings"], own)
+    if first.protocol == "strict":
+        usual = {key: value for key, value in usual.items() if key not in _PROTOCOL_SECTIONS}
+    for name in PARTS.keys() & usual.keys():
+        usual[name] = _applicable(usual[name], getattr(first, name))
+    return RunConfig(**merge(usual, given))
+
+
+def _applicable(usual: dict[str, Any], chosen: PartSettings) -> dict[str, Any]:
+    """What is said of a part, as far as the kind that was chosen knows it."""
+    known = type(chosen).model_fields
+    return {**{key: value for key, value in usual.items() if key in known}, "kind": chosen.kind}
+
+
+def published(config: RunConfig) -> Published | None:
+    """What the paper printed for this cell, if it has it."""
+    if config.protocol != "paper" or config.encoder is None:
+        return None
+    values = _experiment(config.method.kind, config.task).get("published", {})
+    figures = values.get(config.graph, {}).get(config.encoder.kind)
+    if figures is None:
+        return None
+    pairs = {name: (float(mean), float(std)) for name, (mean, std) in figures.items()}
+    return Published(pairs, values["source"])
+
+
+_PROTOCOL_SECTIONS = ("split", "evaluation")
+
+
+@cache
+def _experiment(method: str, task: str) -> dict[str, Any]:
+    file = resources.files("mgae.reproduction") / "experiments" / f"{method}-{task}.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}

@@ -1,0 +1,215 @@
+"""The run directory: everything that a run leaves behind, each file whole or absent."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, TextIO
+
+import psutil
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mgae.config import RunConfig
+from mgae.errors import RunDirectoryError
+from mgae.files import write_embeddings, write_json, write_tensors, write_text
+from mgae.graphs.message import MessageGraph
+from mgae.graphs.store import save_graph, stored_graph
+from mgae.splits.links import LinkSplit
+from mgae.training.checkpoint import Checkpoints
+from mgae.training.loop import EpochRecord
+
+_PACKAGES = ("mgae", "torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
+
+
+class RunDirectory:
+    """Files of one run, or of several seeds in folders ``seed-N`` that look just the same.
+
+    ``metrics.json`` is written last: where it stands, the run is finished.
+    """
+
+    def __init__(self, path: Path, made: tuple[Path, ...] = ()) -> None:
+        self.path = path
+        self._made = made
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig, graph: Data) -> RunDirectory:
+        """A new directory with the configuration and the graph.
+
+        Raises:
+            RunDirectoryError: where there is something already, or nothing can be written.
+        """
+        check_free(path)
+        made = tuple(parent for parent in path.absolute().parents if not parent.exists())
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            save_graph(graph, path / "graph")
+            # Last, since `open` takes it as the sign that the directory is one of ours.
+            write_text(path / "config.toml", config.to_toml())
+        except OSError as error:
+            raise RunDirectoryError(f"cannot write to {path}: {error.strerror}") from None
+        return cls(path, made)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """A directory that a run has made."""
+        if not (path / "config.toml").is_file():
+            raise RunDirectoryError(f"{path} is not a run directory: it has no config.toml")
+        return cls(path)
+
+    @property
+    def config(self) -> RunConfig:
+        """What was run."""
+        return RunConfig.from_toml(self.path / "config.toml")
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a result."""
+        return (self.path / "metrics.json").exists()
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Where the training can go on from."""
+        return Checkpoints(self.path / "checkpoint")
+
+    def discard(self) -> None:
+        """Remove what `create` made, unless training has left something in it."""
+        if not self.finished and not (self.path / "checkpoint").exists():
+            shutil.rmtree(self.path)
+            for parent in self._made:
+                if not any(parent.iterdir()):
+                    parent.rmdir()
+
+    def seed(self, config: RunConfig, graph: Data) -> RunDirectory:
+        """The folder of one seed, made if need be; the directory itself where there is but one."""
+        if self.config.runs == 1:
+            return self
+        path = self.path / f"seed-{config.seed}"
+        if (path / "config.toml").exists():
+            return RunDirectory(path)
+        if path.exists():
+            shutil.rmtree(path)  # killed before its configuration was written
+        return self.create(path, config, graph)
+
+    def graph(self) -> Data:
+        """The graph that was trained on."""
+        return stored_graph(self.path / "graph")
+
+    def write_split(self, split: LinkSplit) -> None:
+        """Which edges are held out, and the negatives."""
+        write_tensors(self.path / "split.safetensors", split.tensors())
+
+    def split(self, graph: MessageGraph) -> LinkSplit:
+        """The split as it was written."""
+        return LinkSplit.from_tensors(graph, self._tensors("split.safetensors"))
+
+    def weights(self) -> dict[str, Tensor]:
+        """The best epoch's weights."""
+        return self._tensors("model.safetensors")
+
+    def history(self) -> TextIO:
+        """A stream for one line of JSON per epoch."""
+        return (self.path / "history.jsonl").open("w", encoding="utf-8")
+
+    def metrics(self) -> dict[str, Any]:
+        """The result as it was written."""
+        return self._json("metrics.json")
+
+    def environment(self) -> dict[str, Any]:
+        """Where and how long."""
+        return self._json("environment.json")
+
+    def write_model(self, weights: dict[str, Tensor]) -> None:
+        """The best epoch's weights."""
+        write_tensors(self.path / "model.safetensors", weights)
+
+    def write_embeddings(self, graph: Data, embeddings: Tensor) -> None:
+        """The embeddings under the user's own ids."""
+        write_embeddings(self.path / "embeddings.parquet", graph.node_ids, embeddings)
+
+    def write_result(self, metrics: dict[str, Any], seeds: list[int], seconds: list[float]) -> None:
+        """The environment, then the metrics: those hold nothing that differs between two runs."""
+        write_json(self.path / "environment.json", environment(seeds, seconds))
+        write_json(self.path / "metrics.json", metrics)
+
+    def _tensors(self, name: str) -> dict[str, Tensor]:
+        try:
+            return dict(load_file(self.path / name))
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads((self.path / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
+
+
+def check_free(path: Path) -> None:
+    """Refuse a place where no new run directory can be, before any work is done for it."""
+    if path.is_dir() and any(path.iterdir()):
+        raise RunDirectoryError(
+            f"{path} is not empty: give another --out, or go on with --resume {path}"
+        )
+    nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+    if not nearest.is_dir():
+        raise RunDirectoryError(f"cannot write to {path}: {nearest} is a file")
+    if not os.access(nearest, os.W_OK):
+        raise RunDirectoryError(f"cannot write to {path}: {nearest} is not writable")
+
+
+def write_record(stream: TextIO, record: EpochRecord) -> None:
+    """One line of the history, visible at once."""
+    stream.write(json.dumps(asdict(record)) + "\n")
+    stream.flush()
+
+
+def free_path(parent: Path, label: str) -> Path:
+    """``parent/label``, with a number behind it where that is taken."""
+    candidates: Iterable[Path] = (
+        parent / (label if number == 1 else f"{label}-{number}") for number in range(1, 10**6)
+    )
+    return next(path for path in candidates if not path.exists())
+
+
+def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:
+    """Versions, hardware, seeds and seconds: what one needs to know to get the same numbers."""
+    return {
+        "versions": {"python": platform.python_version(), **dict(map(_version, _PACKAGES))},
+        "commit": _commit(),
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "seeds": seeds,
+        "seconds": [round(value, 3) for value in seconds],
+    }
+
+
+def _version(package: str) -> tuple[str, str | None]:
+    try:
+        return package, version(package)
+    except PackageNotFoundError:
+        return package, None
+
+
+def _commit() -> str | None:
+    """The commit of the source, where this is a checkout of it."""
+    source = Path(__file__).parent
+    if not (source.parent.parent / ".git").exists():
+        return None
+    try:
+        command = ["git", "-C", str(source), "rev-parse", "HEAD"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,0 +1,182 @@
+"""The training loop: the one place where an optimizer steps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor, nn
+
+from mgae.config import TrainSettings
+from mgae.errors import TrainingError
+from mgae.graphs.message import MessageGraph
+from mgae.methods.base import Method
+from mgae.seeding import Generators
+from mgae.training.checkpoint import Checkpoints, Snapshot
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """A line of the history; ``score`` is the validation metric, None where it was not taken."""
+
+    epoch: int
+    loss: float
+    score: float | None
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How a training went; the method holds the weights of ``best_epoch``."""
+
+    history: tuple[EpochRecord, ...]
+    best_epoch: int
+    best_score: float
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs were run."""
+        return len(self.history)
+
+
+OnEpoch = Callable[[EpochRecord], None]
+
+
+def train(
+    method: Method,
+    graph: MessageGraph,
+    settings: TrainSettings,
+    generators: Generators,
+    validate: Callable[[], float],
+    checkpoints: Checkpoints | None = None,
+    on_epoch: OnEpoch = lambda record: None,
+) -> Fit:
+    """Train until the patience or the epochs run out; then restore the best epoch's weights.
+
+    With ``checkpoints`` the training goes on from the newest one, and a training that is broken
+    off leaves one of the last whole epoch.
+
+    Raises:
+        TrainingError: where a loss is not finite.
+    """
+    state = _State(method, settings, generators)
+    if checkpoints is not None and (saved := checkpoints.newest()) is not None:
+        state.restore(saved)
+        for record in state.history:
+            on_epoch(record)
+    snapshot = state.snapshot()
+    try:
+        while not state.finished:
+            loss = state.run_epoch(graph)
+            state.finish_epoch(loss, validate)
+            on_epoch(state.history[-1])
+            snapshot = state.snapshot()
+            if checkpoints is not None:
+                checkpoints.maybe_write(snapshot, settings.checkpoint_seconds)
+    except KeyboardInterrupt:
+        if checkpoints is not None:
+            checkpoints.write(snapshot)
+        raise
+    if checkpoints is not None:
+        checkpoints.write(snapshot)
+    method.load_state_dict(state.best_weights)
+    method.eval()
+    return Fit(tuple(state.history), state.best_epoch, state.best_score)
+
+
+class _State:
+    """Everything that changes from epoch to epoch."""
+
+    def __init__(self, method: Method, settings: TrainSettings, generators: Generators) -> None:
+        self.method, self.settings, self.generators = method, settings, generators
+        self.groups = method.parameter_groups()
+        self.optimizers = {
+            name: torch.optim.Adam(
+                [parameter for module in modules for parameter in module.parameters()],
+                lr=settings.learning_rate,
+                weight_decay=settings.weight_decay,
+            )
+            for name, modules in self.groups.items()
+        }
+        self.history: list[EpochRecord] = []
+        self.best_epoch, self.best_score = 0, -math.inf
+        self.best_weights = _copied(method.state_dict())
+
+    @property
+    def finished(self) -> bool:
+        """Out of epochs or out of patience."""
+        epoch = len(self.history)
+        tired = epoch - self.best_epoch >= self.settings.patience and self.best_epoch > 0
+        return epoch >= self.settings.epochs or tired
+
+    def run_epoch(self, graph: MessageGraph) -> float:
+        """All steps of one epoch; the mean loss."""
+        self.method.train()
+        losses = []
+        for loss, group in self.method.losses(graph, self.generators):
+            losses.append(float(loss.detach()))
+            if not math.isfinite(losses[-1]):
+                raise TrainingError(
+                    f"the loss is {losses[-1]} in epoch {len(self.history) + 1}: lower "
+                    f"train.learning_rate from {self.settings.learning_rate}, or scale the features"
+                )
+            self._step(loss, group)
+        return sum(losses) / len(losses)
+
+    def _step(self, loss: Tensor, group: str) -> None:
+        optimizer = self.optimizers[group]
+        optimizer.zero_grad()
+        loss.backward()
+        if self.settings.clip:
+            for module in self.groups[group]:
+                nn.utils.clip_grad_norm_(module.parameters(), self.settings.clip)
+        optimizer.step()
+
+    def finish_epoch(self, loss: float, validate: Callable[[], float]) -> None:
+        """Validate where it is time to, and keep the best weights."""
+        epoch = len(self.history) + 1
+        due = epoch % self.settings.eval_every == 0 or epoch == self.settings.epochs
+        score = validate() if due else None
+        self.history.append(EpochRecord(epoch, loss, score))
+        if score is not None and score > self.best_score:
+            self.best_epoch, self.best_score = epoch, score
+            self.best_weights = _copied(self.method.state_dict())
+
+    def snapshot(self) -> Snapshot:
+        """A copy of all that is needed to go on from here."""
+        tensors = {f"best/{key}": value for key, value in self.best_weights.items()}
+        tensors |= {f"method/{key}": v for key, v in _copied(self.method.state_dict()).items()}
+        tensors |= {f"generator/{key}": value for key, value in self.generators.state().items()}
+        for name, optimizer in self.optimizers.items():
+            for index, values in optimizer.state_dict()["state"].items():
+                tensors |= {f"adam/{name}/{index}/{k}": v.clone() for k, v in values.items()}
+        return Snapshot(
+            tensors,
+            {
+                "history": [asdict(record) for record in self.history],
+                "best_epoch": self.best_epoch,
+                "best_score": None if self.best_epoch == 0 else self.best_score,
+            },
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take everything back to a snapshot."""
+        part = snapshot.part
+        self.best_weights = part("best")
+        self.method.load_state_dict(part("method"))
+        self.generators.restore(part("generator"))
+        for name, optimizer in self.optimizers.items():
+            state: dict[int, dict[str, Tensor]] = {}
+            for key, value in part(f"adam/{name}").items():
+                index, field = key.split("/")
+                state.setdefault(int(index), {})[field] = value
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+        self.history = [EpochRecord(**record) for record in snapshot.facts["history"]]
+        self.best_epoch = snapshot.facts["best_epoch"]
+        best_score = snapshot.facts["best_score"]
+        self.best_score = -math.inf if best_score is None else best_score
+
+
+def _copied(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in weights.items()}

@@ -1,0 +1,115 @@
+"""One seed from split to figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import torch
+from torch_geometric.data import Data
+
+from mgae.config import RunConfig
+from mgae.errors import UnsupportedError
+from mgae.evaluation.links import evaluate_links, link_metrics, validator
+from mgae.evaluation.nodes import evaluate_nodes
+from mgae.graphs.message import MessageGraph
+from mgae.methods.base import Method, build_method
+from mgae.results import Figures, SeedResult
+from mgae.rundirectory import RunDirectory
+from mgae.seeding import Generators
+from mgae.splits.links import LinkSplit, split_links
+from mgae.training.checkpoint import Checkpoints
+from mgae.training.loop import Fit, OnEpoch, train
+
+OnStage = Callable[[str], None]
+
+
+class Trial:
+    """One seed from split to figures."""
+
+    def __init__(self, config: RunConfig, graph: Data, split: LinkSplit | None = None) -> None:
+        self.config, self.graph = config, graph
+        self.message = MessageGraph.of(graph)
+        self.generators = Generators(config.seed)
+        self.split = split or split_links(self.message, config.split, self.split_generator())
+        self.method = build_method(config, self.split.message, self.generators["init"])
+        self.started = time.perf_counter()
+
+    def split_generator(self) -> torch.Generator:
+        """From the one split of all runs, or this run's own."""
+        fixed = self.config.split.seed
+        return Generators(self.config.seed if fixed == "run" else fixed)["split"]
+
+    def fit(
+        self,
+        checkpoints: Checkpoints | None = None,
+        on_epoch: OnEpoch = lambda record: None,
+    ) -> Fit:
+        """Train the method, if it is one that trains."""
+        if not self.method.trains:
+            return Fit((), 0, 0.0)
+        config = self.config
+        validate = validator(self.method, self.split, config.evaluation, config.train.monitor)
+        return train(
+            self.method,
+            self.split.message,
+            config.train,
+            self.generators,
+            validate,
+            checkpoints,
+            on_epoch,
+        )
+
+    def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
+        """The test figures, and those of the floors on the same split."""
+        on_stage("evaluating")
+        test = self.test_figures(self.method)
+        wanted = link_metrics(self.config.evaluation)
+        val = (
+            evaluate_links(self.method, self.split, "val", wanted) if self.split.val.size(1) else {}
+        )
+        floors = {}
+        for name in self.config.evaluation.floors:
+            on_stage(f"evaluating {name}")
+            figures = self.floor(name)
+            if figures is not None:
+                floors[name] = figures
+        return SeedResult(
+            seed=self.config.seed,
+            test=test,
+            val=val,
+            floors=floors,
+            epochs=stored.epochs if stored else fit.epochs,
+            best_epoch=fit.best_epoch,
+            seconds=stored.seconds if stored else time.perf_counter() - self.started,
+        )
+
+    def test_figures(self, method: Method) -> Figures:
+        """Link prediction on the test edges, or node classification from all edges."""
+        config = self.config
+        if config.task == "links":
+            return evaluate_links(method, self.split, "test", link_metrics(config.evaluation))
+        return evaluate_nodes(
+            method.embed(self.message),
+            self.graph,
+            config.evaluation,
+            config.seed,
+            self.split_generator(),
+        )
+
+    def floor(self, name: str) -> Figures | None:
+        """A floor's figures; None where this graph has not what it needs."""
+        config = self.config.for_method(name)
+        generators = Generators(config.seed)
+        try:
+            return self.test_figures(build_method(config, self.split.message, generators["init"]))
+        except UnsupportedError:
+            return None
+
+    def write(self, home: RunDirectory) -> None:
+        """The weights, and the embeddings from all edges of the graph."""
+        home.write_model(dict(self.method.state_dict()))
+        try:
+            home.write_embeddings(self.graph, self.method.embed(self.message))
+        except UnsupportedError:
+            return  # a heuristic has none

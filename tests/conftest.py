@@ -1,0 +1,63 @@
+"""Toy graphs that every test may ask for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.utils import to_undirected
+
+from mgae.graphs import MessageGraph, checked
+
+
+def toy_edges(num_nodes: int, num_edges: int, seed: int) -> Tensor:
+    """Distinct random pairs u < v: [2, at most num_edges]."""
+    generator = torch.Generator().manual_seed(seed)
+    pairs = torch.combinations(torch.arange(num_nodes), 2)
+    return pairs[torch.randperm(len(pairs), generator=generator)[:num_edges]].t()
+
+
+def toy_data(
+    num_nodes: int = 20,
+    num_edges: int = 40,
+    seed: int = 0,
+    num_features: int | None = 6,
+    weighted: bool = False,
+    directed: bool = False,
+) -> Data:
+    """A random graph that has passed the checks."""
+    generator = torch.Generator().manual_seed(seed)
+    edges = toy_edges(num_nodes, num_edges, seed)
+    weight = torch.rand(edges.size(1), generator=generator) + 0.5 if weighted else None
+    if directed:
+        edge_index = edges
+    elif weight is None:
+        edge_index = to_undirected(edges, num_nodes=num_nodes)
+    else:
+        edge_index, weight = to_undirected(edges, weight, num_nodes)
+    x = None if num_features is None else torch.rand(num_nodes, num_features, generator=generator)
+    y = torch.arange(num_nodes) % 2
+    return checked(Data(x=x, edge_index=edge_index, edge_weight=weight, y=y, num_nodes=num_nodes))
+
+
+def toy_graph(**options: object) -> MessageGraph:
+    """The same, as encoders and masks see it."""
+    return MessageGraph.of(toy_data(**options))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def generator() -> torch.Generator:
+    return torch.Generator().manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data that MGAE_DATA names; skips where there is none."""
+    folder = os.environ.get("MGAE_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("MGAE_DATA does not name a folder of real data")
+    return Path(folder)
