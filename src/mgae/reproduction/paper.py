@@ -58,11 +58,12 @@ def published(config: RunConfig) -> Published | None:
     if config.protocol != "paper" or config.encoder is None:
         return None
     values = _experiment(config.method.kind, config.task).get("published", {})
-    figures = values.get(config.graph, {}).get(config.encoder.kind)
+    row = values.get(config.graph, {})
+    figures = row.get(config.encoder.kind)
     if figures is None:
         return None
     pairs = {name: (float(mean), float(std)) for name, (mean, std) in figures.items()}
-    return Published(pairs, values["source"])
+    return Published(pairs, row["source"])
 
 
 _PROTOCOL_SECTIONS = ("split", "evaluation")

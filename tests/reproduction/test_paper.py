@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+from mgae.config import RunConfig
+from mgae.registry import METHODS
+from mgae.reproduction import paper_config, published
+
+FOLDER = Path(str(resources.files("mgae.reproduction"))) / "experiments"
+FILES = sorted(FOLDER.glob("*.toml"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_experiment_file_is_a_valid_configuration(file: Path) -> None:
+    experiment = tomllib.loads(file.read_text())
+    assert experiment["method"] in METHODS
+    assert file.stem == f"{experiment['method']}-{experiment['task']}"
+    for graph in experiment["datasets"]:
+        config = paper_config(
+            graph=graph, method=experiment["method"], task=experiment["task"], protocol="paper"
+        )
+        assert config.mask is not None
+        assert config.mask.ratio == (0.4 if graph == "ogbl-ppa" else 0.7)
+        assert experiment["published"][graph]["source"].startswith("Table ")
+
+
+def test_the_papers_figures_for_cora() -> None:
+    found = published(paper_config(encoder="sage"))
+    assert found is not None
+    assert found.figures == {"auc": (95.05, 0.76), "ap": (94.50, 0.86)}
+    nodes = published(paper_config(task="nodes"))
+    assert nodes is not None
+    assert nodes.figures == {"accuracy": (86.15, 0.25)}
+
+
+def test_there_is_nothing_to_hold_beside_another_protocol_or_graph() -> None:
+    assert published(RunConfig(protocol="strict")) is None
+    assert published(RunConfig(graph="mine", protocol="paper")) is None
+    assert published(RunConfig(method="common-neighbors")) is None
+
+
+def test_given_settings_are_above_the_papers() -> None:
+    config = paper_config(mask={"ratio": 0.2}, train={"epochs": 3})
+    assert (config.mask.ratio, config.train.epochs, config.train.patience) == (0.2, 3, 50)
+
+
+def test_another_kind_of_part_takes_what_it_knows() -> None:
+    config = paper_config(loss="softmax", decoder="inner-product")
+    assert (config.loss.kind, config.decoder.kind) == ("softmax", "inner-product")
+
+
+def test_strict_takes_the_model_and_not_the_evaluation() -> None:
+    config = paper_config(task="nodes", protocol="strict")
+    assert config.evaluation.probe == "logistic"
+    assert config.split.seed == 0

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.base import clone
+
+import mgae
+from mgae.errors import ConfigError, GraphError
+from tests.conftest import toy_data
+
+SMALL = {"encoder": {"kind": "sage", "hidden_channels": 8}, "train": {"epochs": 2}}
+
+
+def test_fit_embed_and_score() -> None:
+    data = toy_data()
+    model = mgae.MGAE(**SMALL)
+    assert model.fit(data) is model
+    assert model.embed().shape == (20, 16)
+    assert torch.equal(model.embed(data), model.embed())
+    scores = model.score_links(torch.tensor([[0, 1], [1, 0]]))
+    assert scores[0] == scores[1]
+
+
+def test_the_same_seed_gives_the_same_embedding() -> None:
+    data = toy_data()
+    first, second = (mgae.MGAE(**SMALL, seed=3).fit(data).embed() for _ in range(2))
+    assert torch.equal(first, second)
+    assert not torch.equal(first, mgae.MGAE(**SMALL, seed=4).fit(data).embed())
+
+
+def test_parameters_are_scikit_learns() -> None:
+    model = mgae.MGAE(encoder="sage", seed=2)
+    assert model.get_params()["encoder"] == "sage"
+    assert clone(model).set_params(seed=5).seed == 5
+
+
+def test_another_graph_with_the_same_features_is_embedded() -> None:
+    model = mgae.MGAE(**SMALL).fit(toy_data())
+    assert model.embed(toy_data(num_nodes=9, num_edges=10, seed=1)).shape == (9, 16)
+
+
+def test_wrong_use_is_explained() -> None:
+    with pytest.raises(GraphError, match="not fitted"):
+        mgae.MGAE().embed()
+    with pytest.raises(ConfigError, match="unknown encoder"):
+        mgae.MGAE(encoder="gnc").fit(toy_data())
+    model = mgae.MGAE(**SMALL).fit(toy_data())
+    with pytest.raises(GraphError, match="knows 6 features, got 3"):
+        model.embed(toy_data(num_features=3))
+    with pytest.raises(GraphError, match=r"shape \[2, n\]"):
+        model.score_links(torch.zeros(3))
+    with pytest.raises(GraphError, match=r"nodes in \[0, 20\)"):
+        model.score_links(torch.tensor([[0], [20]]))
+
+
+def test_a_node_table_knows_its_own_graph_only() -> None:
+    model = mgae.MGAE(**SMALL).fit(toy_data(num_features=None))
+    with pytest.raises(GraphError, match="its own 20 nodes only"):
+        model.embed(toy_data(num_nodes=9, num_edges=10, num_features=None))

@@ -1,0 +1,210 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch_geometric.data import Data
+
+import mgae
+from mgae.config import RunConfig
+from mgae.errors import ConfigError, GraphError, RunDirectoryError, TrainingError
+from mgae.pipeline import Observer, evaluate, resume, run
+from mgae.results import Summary
+from mgae.rundirectory import RunDirectory, free_path
+from mgae.training.loop import EpochRecord
+from tests.conftest import toy_data
+
+
+def config(**changes: Any) -> RunConfig:
+    small: dict[str, Any] = {
+        "graph": "toy",
+        "encoder": {"hidden_channels": 8},
+        "decoder": {"hidden_channels": 8},
+        "train": {"epochs": 3},
+        "split": {"val_ratio": 0.2, "test_ratio": 0.2, "seed": "run"},
+    }
+    return RunConfig(**{**small, **changes})
+
+
+def data() -> Data:
+    graph = toy_data(num_nodes=40, num_edges=120)
+    graph.node_ids = [f"node {number}" for number in range(40)]
+    return graph
+
+
+def test_the_run_directory_has_every_file(tmp_path: Path) -> None:
+    result = run(config(), data(), tmp_path / "run")
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert names == {
+        "config.toml",
+        "graph",
+        "split.safetensors",
+        "history.jsonl",
+        "metrics.json",
+        "model.safetensors",
+        "checkpoint",
+        "embeddings.parquet",
+        "environment.json",
+    }
+    assert result.directory == tmp_path / "run"
+    assert json.loads((tmp_path / "run" / "metrics.json").read_text()) == result.metrics()
+    history = [
+        json.loads(line) for line in (tmp_path / "run/history.jsonl").read_text().splitlines()
+    ]
+    assert [record["epoch"] for record in history] == [1, 2, 3]
+
+
+def test_embeddings_are_keyed_by_the_users_ids(tmp_path: Path) -> None:
+    run(config(), data(), tmp_path / "run")
+    table = pq.read_table(tmp_path / "run" / "embeddings.parquet")
+    assert table["node_id"].to_pylist() == data().node_ids
+    assert len(table["embedding"][0]) == 2 * 8
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        run(config(runs=2), data(), tmp_path / name)
+    for file in ("metrics.json", "seed-0/metrics.json", "seed-1/model.safetensors"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    assert "seconds" not in (tmp_path / "a" / "metrics.json").read_text()
+
+
+def test_each_run_is_the_run_of_its_own_seed() -> None:
+    both = run(config(runs=2, seed=4), data())
+    alone = run(config(seed=5), data())
+    assert [seed.seed for seed in both.seeds] == [4, 5]
+    assert both.seeds[1] == alone.seeds[0]
+    assert both.seeds[0].test != both.seeds[1].test
+
+
+def test_strict_keeps_one_split_over_the_runs(tmp_path: Path) -> None:
+    fixed = config(runs=2, split={"seed": 0}, evaluation={"floors": ["common-neighbors"]})
+    result = run(fixed, data(), tmp_path / "run")
+    splits = [load_file(tmp_path / f"run/seed-{seed}/split.safetensors") for seed in (0, 1)]
+    assert all(torch.equal(splits[0][name], splits[1][name]) for name in splits[0])
+    assert result.seeds[0].floors == result.seeds[1].floors
+
+
+def test_a_run_without_a_directory_writes_nothing(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(config(), data()).directory is None
+    assert list(tmp_path.iterdir()) == []
+
+
+class StopAt(Observer):
+    """Ctrl-C in a certain epoch of a certain run."""
+
+    def __init__(self, run_index: int, epoch: int) -> None:
+        self.at, self.index = (run_index, epoch), 0
+
+    def on_run(self, index: int, config: RunConfig) -> None:
+        self.index = index
+
+    def on_epoch(self, record: EpochRecord) -> None:
+        if (self.index, record.epoch) == self.at:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("moment", [(0, 1), (0, 3), (1, 2)])
+def test_a_broken_run_goes_on_to_the_same_result(tmp_path: Path, moment: tuple[int, int]) -> None:
+    whole = run(config(runs=2), data(), tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(config(runs=2), data(), tmp_path / "broken", StopAt(*moment))
+    assert not (tmp_path / "broken" / "metrics.json").exists()
+    resumed = resume(tmp_path / "broken")
+    assert resumed.metrics() == whole.metrics()
+    for file in ("seed-0/model.safetensors", "seed-1/history.jsonl", "metrics.json"):
+        assert (tmp_path / "broken" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:
+    first = run(config(), data(), tmp_path / "run")
+    before = (tmp_path / "run" / "metrics.json").stat().st_mtime_ns
+    assert resume(tmp_path / "run").metrics() == first.metrics()
+    assert (tmp_path / "run" / "metrics.json").stat().st_mtime_ns >= before
+
+
+@pytest.mark.parametrize("changes", [{}, {"runs": 2}, {"task": "nodes"}, {"method": "adamic-adar"}])
+def test_evaluating_again_gives_the_same_figures(tmp_path: Path, changes: dict[str, Any]) -> None:
+    chosen = RunConfig(graph="toy", **changes) if changes.get("method") else config(**changes)
+    first = run(chosen, data(), tmp_path / "run")
+    assert evaluate(tmp_path / "run").metrics() == first.metrics()
+
+
+def test_node_classification_embeds_from_all_edges(monkeypatch: Any) -> None:
+    seen = []
+    original = mgae.trial.evaluate_nodes
+
+    def spy(embeddings: torch.Tensor, *rest: Any) -> dict[str, float]:
+        seen.append(embeddings.shape)
+        return original(embeddings, *rest)
+
+    monkeypatch.setattr("mgae.trial.evaluate_nodes", spy)
+    result = run(config(task="nodes", protocol="paper"), data())
+    assert set(result.test) == {"accuracy", "macro_f1", "micro_f1"}
+    assert seen[0] == (40, 16)
+    assert set(result.floors) == {"raw-features", "random-init"}
+
+
+def test_floors_that_need_what_is_not_there_are_left_out() -> None:
+    graph = toy_data(num_nodes=40, num_edges=120, num_features=None)
+    assert "raw-features" not in run(config(), graph).floors
+
+
+def test_a_directory_in_use_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("precious")
+    with pytest.raises(RunDirectoryError, match="is not empty"):
+        run(config(), data(), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"mask": {"ratio": 0.0}}, ConfigError),
+        ({"train": {"monitor": "luck"}}, ConfigError),
+        ({"split": {"val_ratio": 0.5, "test_ratio": 0.5}}, GraphError),
+    ],
+)
+def test_what_only_the_graph_proves_wrong_leaves_no_trace(
+    tmp_path: Path, changes: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        run(config(**changes), data(), tmp_path / "new" / "run")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_loss_that_is_not_finite_keeps_the_directory(tmp_path: Path) -> None:
+    graph = data()
+    graph.x = torch.full_like(graph.x, 1e38)
+    with pytest.raises(TrainingError):
+        run(config(), graph, tmp_path / "run")
+    assert (tmp_path / "run" / "config.toml").exists()
+
+
+def test_a_run_directory_is_recognized_by_its_configuration(tmp_path: Path) -> None:
+    with pytest.raises(RunDirectoryError, match=r"has no config\.toml"):
+        RunDirectory.open(tmp_path)
+
+
+def test_evaluating_an_unfinished_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(config(), data(), tmp_path / "run", StopAt(0, 2))
+    with pytest.raises(RunDirectoryError, match=r"cannot read .*metrics\.json"):
+        evaluate(tmp_path / "run")
+
+
+def test_a_free_path_gets_a_number(tmp_path: Path) -> None:
+    assert free_path(tmp_path, "cora").name == "cora"
+    (tmp_path / "cora").mkdir()
+    assert free_path(tmp_path, "cora").name == "cora-2"
+
+
+def test_a_summary_of_one_run_has_no_spread() -> None:
+    assert str(Summary.of([93.456])) == "93.46"
+    assert str(Summary.of([93.0, 95.0])) == "94.00 ± 1.41"

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from mgae.config import RunConfig, TrainSettings
+from mgae.errors import TrainingError
+from mgae.graphs import MessageGraph
+from mgae.methods.base import Method
+from mgae.seeding import Generators
+from mgae.training import EpochRecord, Fit, train
+from tests.conftest import toy_graph
+
+
+class Slide(Method):
+    """One number that goes down by the gradient of its own value."""
+
+    def __init__(self, losses: Callable[[Tensor], Tensor] = lambda weight: weight.sum()) -> None:
+        super().__init__(RunConfig(), toy_graph())
+        self.weight = nn.Parameter(torch.ones(1))
+        self.loss_of = losses
+
+    def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
+        yield self.loss_of(self.weight), "model"
+
+    def encode(self, graph: MessageGraph) -> None: ...
+
+    def score_links(self, encoded: None, pairs: Tensor) -> Tensor:
+        return torch.zeros(pairs.size(1))
+
+
+def fit(method: Method, scores: list[float], **settings: float) -> Fit:
+    answers = iter(scores)
+    return train(
+        method, toy_graph(), TrainSettings(**settings), Generators(0), lambda: next(answers)
+    )
+
+
+def test_the_best_epochs_weights_come_back() -> None:
+    method = Slide()
+    result = fit(method, [1.0, 5.0, 3.0, 4.0], epochs=4, learning_rate=0.1)
+    assert (result.best_epoch, result.best_score, result.epochs) == (2, 5.0, 4)
+    # Adam's step is the learning rate while the gradient stays the same.
+    assert float(method.weight) == pytest.approx(1 - 2 * 0.1, abs=1e-5)
+
+
+def test_the_first_of_equal_epochs_wins() -> None:
+    assert fit(Slide(), [2.0, 2.0, 2.0], epochs=3).best_epoch == 1
+
+
+def test_patience_counts_epochs_since_the_best() -> None:
+    result = fit(Slide(), [1.0, 2.0, 1.0, 1.0, 1.0, 9.0], epochs=100, patience=3)
+    assert (result.epochs, result.best_epoch) == (5, 2)
+
+
+def test_validation_may_come_less_often_and_always_at_the_end() -> None:
+    result = fit(Slide(), [1.0, 2.0, 3.0], epochs=5, eval_every=2)
+    assert [record.score for record in result.history] == [None, 1.0, None, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_loss_that_is_not_finite_stops_with_a_way_out(value: float) -> None:
+    with pytest.raises(TrainingError, match=r"in epoch 1: lower train\.learning_rate from 0\.01"):
+        fit(Slide(lambda weight: weight.sum() * value), [1.0])
+
+
+def test_clipping_bounds_the_gradient() -> None:
+    method = Slide(lambda weight: 1000 * weight.sum())
+    fit(method, [1.0], epochs=1, clip=1.0)
+    assert method.weight.grad is not None
+    assert float(method.weight.grad) == pytest.approx(1.0, abs=1e-4)
+
+
+def test_zero_means_no_clipping() -> None:
+    method = Slide(lambda weight: 1000 * weight.sum())
+    fit(method, [1.0], epochs=1, clip=0)
+    assert method.weight.grad is not None
+    assert float(method.weight.grad) == 1000.0
+
+
+def test_each_group_has_its_own_optimizer() -> None:
+    class Two(Slide):
+        def __init__(self) -> None:
+            super().__init__()
+            self.left, self.right = nn.Linear(1, 1), nn.Linear(1, 1)
+
+        def parameter_groups(self) -> dict[str, list[nn.Module]]:
+            return {"left": [self.left], "right": [self.right]}
+
+        def losses(
+            self, graph: MessageGraph, generators: Generators
+        ) -> Iterator[tuple[Tensor, str]]:
+            both = self.left.weight.sum() + self.right.weight.sum()
+            yield both, "left"
+
+    method = Two()
+    before = float(method.left.weight), float(method.right.weight)
+    fit(method, [1.0], epochs=1)
+    assert float(method.left.weight) != before[0]
+    assert float(method.right.weight) == before[1]
+
+
+def test_every_epoch_is_told() -> None:
+    told: list[EpochRecord] = []
+    settings = TrainSettings(epochs=3)
+    train(Slide(), toy_graph(), settings, Generators(0), lambda: 1.0, on_epoch=told.append)
+    assert [record.epoch for record in told] == [1, 2, 3]
+    assert told[0].loss == 1.0
