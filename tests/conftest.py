@@ -13,6 +13,9 @@ from torch_geometric.utils import to_undirected
 
 from mgae.graphs import MessageGraph, checked
 
+# Toy graphs are too small to share: with several processes on few cores, threads only wait.
+torch.set_num_threads(1)
+
 
 def toy_edges(num_nodes: int, num_edges: int, seed: int) -> Tensor:
     """Distinct random pairs u < v: [2, at most num_edges]."""

@@ -44,7 +44,10 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
         ({"mask": {"ratio": 1.2}}, "mask.ratio must be a number in [0, 1), got 1.2"),
         ({"mask": {"ratio": "much"}}, "mask.ratio must be a number in [0, 1), got 'much'"),
         ({"runs": 0}, "runs must be an integer ≥ 1, got 0"),
-        ({"train": {"learning_rate": 0}}, "train.learning_rate must be a number > 0, got 0"),
+        (
+            {"train": {"learning_rate": 0}},
+            "train.learning_rate must be a number in (0, 100]",
+        ),
         ({"task": "graphs"}, "task must be one of links, nodes, got 'graphs'"),
         ({"encoder": "gnc"}, "unknown encoder 'gnc': known are"),
         ({"mask": {"rato": 0.5}}, "unknown setting mask.rato: known are mask.kind, mask.ratio"),

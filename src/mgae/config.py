@@ -34,6 +34,25 @@ _FLOORS = {
 }
 
 
+class InputSettings(Settings):
+    """How the user's own files are to be read."""
+
+    section: ClassVar[str] = "input"
+
+    features: str | None = Field(None, description="a table with a row of features per node")
+    labels: str | None = Field(None, description="a table with a label per node")
+    source_column: str | None = Field(None, description="the edges' source: a name, or a number")
+    target_column: str | None = Field(None, description="the edges' target: a name, or a number")
+    weight_column: str | None = Field(None, description="the edges' weight: a name, or a number")
+    id_column: str | None = Field(None, description="the node's id in features and labels")
+    label_column: str | None = Field(None, description="the label's column")
+    directed: bool = Field(False, description="whether an edge has a direction")
+    header: Literal["auto", "yes", "no"] = Field("auto", description="whether row 1 holds names")
+    missing: Literal["refuse", "zero", "mean"] = Field(
+        "refuse", description="the features of a node that has edges and no row of features"
+    )
+
+
 class SplitSettings(Settings):
     """Which edges are held out."""
 
@@ -53,7 +72,7 @@ class TrainSettings(Settings):
 
     epochs: int = Field(200, ge=1, description="masks drawn at most")
     patience: int = Field(50, ge=1, description="epochs without a better validation score")
-    learning_rate: float = Field(0.01, gt=0, description="Adam's learning rate")
+    learning_rate: float = Field(0.01, gt=0, le=100, description="Adam's learning rate")
     weight_decay: float = Field(0.0, ge=0, description="Adam's L2 penalty")
     clip: float = Field(1.0, ge=0, description="largest gradient norm of a module; 0: any")
     step_size: int | None = Field(
@@ -74,6 +93,9 @@ class EvaluationSettings(Settings):
     probe: Literal["svm", "logistic"] = Field("svm", description="classifier on the embeddings")
     folds: int = Field(5, ge=2, description="folds of the SVM's cross-validation")
     floors: tuple[str, ...] = Field((), description="untrained methods printed beside")
+    val_edges_as_input: bool = Field(
+        False, description="encode the test from validation edges too; OGB allows it on collab only"
+    )
 
     @field_validator("floors")
     @classmethod
@@ -95,6 +117,7 @@ class RunConfig(Settings):
     protocol: Protocol = Field("paper", description="rules of the evaluation")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
     runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
+    input: InputSettings = InputSettings()
     split: SplitSettings
     mask: SerializeAsAny[PartSettings] | None = None
     encoder: SerializeAsAny[PartSettings] | None = None
@@ -113,9 +136,11 @@ class RunConfig(Settings):
         if not isinstance(given, Mapping):
             raise ConfigError(f"a configuration must be a table, got {given!r}")
         config = {key: value for key, value in given.items() if value is not None}
-        config.setdefault("protocol", _usual_protocol(config.get("graph", "cora")))
+        dataset = _dataset(config.get("graph", "cora"))
+        config.setdefault("task", dataset.get("tasks", ("links",))[0])
+        config.setdefault("protocol", "paper" if dataset.get("on_paper") else "strict")
         _complete_parts(config)
-        _complete_sections(config, config.get("task", "links"), config["protocol"])
+        _complete_sections(config, dataset)
         return config
 
     @classmethod
@@ -144,9 +169,10 @@ class RunConfig(Settings):
         return "-".join([Path(self.graph).stem, self.task, self.method.kind, *encoder])
 
 
-def _usual_protocol(graph: Any) -> str:
+def _dataset(graph: Any) -> Mapping[str, Any]:
+    """What the catalogue says of a graph; nothing of one that is not in it."""
     known = isinstance(graph, str) and graph in DATASETS
-    return "paper" if known and DATASETS[graph].extras.get("on_paper") else "strict"
+    return DATASETS[graph].extras if known else {}
 
 
 def _complete_parts(config: dict[str, Any]) -> None:
@@ -172,13 +198,19 @@ def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSet
     return settings(**{**usual, **given, "kind": kind})
 
 
-def _complete_sections(config: dict[str, Any], task: str, protocol: str) -> None:
-    strict = protocol == "strict"
+def _complete_sections(config: dict[str, Any], dataset: Mapping[str, Any]) -> None:
+    strict, task = config["protocol"] == "strict", config["task"]
     split: dict[str, Any] = dict(_SPLIT_RATIOS.get(task, {}))
     if strict:
         split["seed"] = 0  # one split, whatever the seed of the run
-    evaluation = {"probe": "logistic" if strict else "svm", "floors": _FLOORS.get(task, ())}
-    for name, usual in (("split", split), ("train", {}), ("evaluation", evaluation)):
+    evaluation = {
+        "hits": dataset.get("hits", (20, 50, 100)),
+        "probe": "logistic" if strict else "svm",
+        "floors": _FLOORS.get(task, ()),
+        "val_edges_as_input": dataset.get("val_edges_at_test", False),
+    }
+    train = {"monitor": dataset.get("monitor", "auc")}
+    for name, usual in (("split", split), ("train", train), ("evaluation", evaluation)):
         config[name] = {**usual, **as_table(name, config.get(name, {}))}
 
 

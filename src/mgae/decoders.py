@@ -12,6 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mgae.encoders import EncoderSettings
+from mgae.ops.crosscorrelation import cross_correlation
 from mgae.ops.dropout import dropout
 from mgae.registry import DECODERS
 from mgae.settings import PartSettings
@@ -45,16 +46,29 @@ class PairMLPSettings(MLPSettings):
     )
 
 
+def stacked(layers: Sequence[Tensor]) -> Tensor:
+    """K layers [num_nodes, d] as one tensor [num_nodes, K, d]: a node's rows lie together."""
+    return torch.stack(list(layers), dim=1)
+
+
 class Decoder(nn.Module, ABC):
     """Gives logits [n] for pairs [2, n], from K layers [num_nodes, d]."""
 
     symmetric: bool = False
 
     @abstractmethod
+    def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Logits [n], never probabilities, from all layers of both ends [n, K, d].
+
+        ``generator`` draws the dropout, None in evaluation.
+        """
+
     def forward(
         self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
     ) -> Tensor:
-        """Logits, never probabilities; ``generator`` draws the dropout, None in evaluation."""
+        """Logits [n] for ``pairs`` [2, n]."""
+        rows = stacked(layers)
+        return self.score(rows.index_select(0, pairs[0]), rows.index_select(0, pairs[1]), generator)
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew."""
@@ -101,28 +115,20 @@ class CrossCorrelationDecoder(Decoder):
         blocks = depth * (depth + 1) // 2 if self.symmetric else depth * depth
         self.mlp = MLP(blocks * encoder.hidden_channels, settings)
 
-    def forward(
-        self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
-    ) -> Tensor:
-        """Eq. 2 of the paper."""
-        stacked = torch.cat(list(layers), dim=1)
-        depth, width = len(layers), layers[0].size(1)
-        heads, tails = (stacked.index_select(0, end).view(-1, depth, width) for end in pairs)
-        crossed = self._tied(heads, tails) if self.symmetric else _all(heads, tails)
+    def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Eq. 2 of the paper, read by the MLP."""
+        crossed = _tied(heads, tails) if self.symmetric else cross_correlation(heads, tails)
         logits: Tensor = self.mlp(crossed, generator)
         return logits
 
-    def _tied(self, heads: Tensor, tails: Tensor) -> Tensor:
-        blocks = []
-        for k, j in combinations_with_replacement(range(heads.size(1)), 2):
-            block = heads[:, k] * tails[:, j]
-            blocks.append(block if k == j else block + heads[:, j] * tails[:, k])
-        return torch.cat(blocks, dim=1)
 
-
-def _all(heads: Tensor, tails: Tensor) -> Tensor:
-    """[n, K, d] and [n, K, d] → [n, K²·d], the block (k, j) at place k·K + j."""
-    return (heads.unsqueeze(2) * tails.unsqueeze(1)).flatten(1)
+def _tied(heads: Tensor, tails: Tensor) -> Tensor:
+    """[n, K, d] and [n, K, d] → [n, K(K+1)/2·d], the blocks (k, j) and (j, k) added."""
+    blocks = []
+    for k, j in combinations_with_replacement(range(heads.size(1)), 2):
+        block = heads[:, k] * tails[:, j]
+        blocks.append(block if k == j else block + heads[:, j] * tails[:, k])
+    return torch.cat(blocks, dim=1)
 
 
 @DECODERS.register("mlp", settings=PairMLPSettings, summary="an MLP on the two ends' last layers")
@@ -136,11 +142,9 @@ class PairMLPDecoder(Decoder):
         ends = 2 if settings.combine == "concat" else 1
         self.mlp = MLP(ends * encoder.hidden_channels, settings)
 
-    def forward(
-        self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
-    ) -> Tensor:
+    def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """Combine the ends, then read them."""
-        heads, tails = (layers[-1].index_select(0, end) for end in pairs)
+        heads, tails = heads[:, -1], tails[:, -1]
         if self.combine == "concat":
             joined = torch.cat([heads, tails], dim=1)
         else:
@@ -163,9 +167,6 @@ class InnerProductDecoder(Decoder):
     def __init__(self, settings: DecoderSettings, encoder: EncoderSettings) -> None:
         super().__init__()
 
-    def forward(
-        self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
-    ) -> Tensor:
+    def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """One product per pair."""
-        heads, tails = (layers[-1].index_select(0, end) for end in pairs)
-        return (heads * tails).sum(dim=1)
+        return (heads[:, -1] * tails[:, -1]).sum(dim=1)

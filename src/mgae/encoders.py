@@ -166,7 +166,7 @@ class SAGELayer(nn.Module):
         """As PyG's SAGEConv."""
         for half in self.weight.data.chunk(2, dim=1):
             half.copy_(nn.init.kaiming_uniform_(torch.empty_like(half).t(), a=5**0.5).t())
-        bound = self.weight.size(0) ** -0.5
+        bound = max(1, self.weight.size(0)) ** -0.5
         nn.init.uniform_(self.bias, -bound, bound)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from safetensors.torch import save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 
@@ -40,6 +41,14 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """Tensors as safetensors."""
     contiguous = {name: value.contiguous() for name, value in tensors.items()}
     write_atomically(path, lambda partial: save_file(contiguous, partial))
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Tensors from safetensors; a damaged file is a ``ValueError``, as for any other format."""
+    try:
+        return dict(load_file(path))
+    except SafetensorError as error:
+        raise ValueError(f"{path.name}: {error}") from None
 
 
 def write_embeddings(path: Path, node_ids: list[Any], embeddings: Tensor) -> None:

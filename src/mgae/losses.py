@@ -11,9 +11,9 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from mgae.decoders import Decoder
+from mgae.decoders import Decoder, stacked
 from mgae.errors import UnsupportedError
-from mgae.ops.chunks import chunked_sum
+from mgae.ops.chunks import Take, chunked_sum
 from mgae.registry import LOSSES
 from mgae.seeding import Generators
 from mgae.settings import PartSettings
@@ -92,14 +92,15 @@ class SampledLoss(Loss):
         rows = torch.cat([positives.unsqueeze(2), drawn], dim=2)
         absent = rows[1] < 0
 
-        def cost(layers: Sequence[Tensor], part: slice) -> Tensor:
-            pairs = rows[:, part].clamp(min=0).flatten(1)
-            logits = decoder(layers, pairs, generators["dropout"]).view(-1, rows.size(2))
+        def cost(take: Take, part: slice) -> Tensor:
+            heads, tails = rows[:, part].clamp(min=0).flatten(1)
+            logits = decoder.score(take(heads), take(tails), generators["dropout"])
+            logits = logits.view(-1, rows.size(2))
             logits = logits.masked_fill(absent[part], -torch.inf)
             return self.cost(logits[:, 0], logits[:, 1:]).sum()
 
         num_rows, row_chunk = positives.size(1), max(1, chunk // rows.size(2))
-        total = chunked_sum(cost, layers, decoder.parameters(), num_rows, row_chunk)
+        total = chunked_sum(cost, stacked(layers), decoder.parameters(), num_rows, row_chunk)
         return total / num_rows
 
 
@@ -176,14 +177,16 @@ class FullSoftmax(Loss):
         order = torch.argsort(row)
         row, tails = row[order], positives[1][order]
 
-        def cost(layers: Sequence[Tensor], part: slice) -> Tensor:
-            pairs = torch.cartesian_prod(heads[part], torch.arange(num_nodes)).t()
-            logits = decoder(layers, pairs, generators["dropout"]).view(-1, num_nodes)
+        def cost(take: Take, part: slice) -> Tensor:
+            ends = torch.cartesian_prod(heads[part], torch.arange(num_nodes)).t()
+            logits = decoder.score(take(ends[0]), take(ends[1]), generators["dropout"])
+            logits = logits.view(-1, num_nodes)
             here = (row >= part.start) & (row < part.stop)
             at = row[here] - part.start
             costs: Tensor = logits.logsumexp(dim=1)[at] - logits[at, tails[here]]
             return costs.sum()
 
         head_chunk = max(1, chunk // num_nodes)
-        total = chunked_sum(cost, layers, decoder.parameters(), heads.numel(), head_chunk)
+        parameters = decoder.parameters()
+        total = chunked_sum(cost, stacked(layers), parameters, heads.numel(), head_chunk)
         return total / positives.size(1)

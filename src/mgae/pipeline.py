@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.errors import MGAEError, TrainingError
-from mgae.graphs.catalogue import load_graph
-from mgae.graphs.checks import checked
 from mgae.graphs.message import MessageGraph
+from mgae.graphs.opening import open_graph
 from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory, check_free, write_record
 from mgae.training.loop import EpochRecord, Fit, OnEpoch
@@ -39,7 +39,7 @@ class Observer:
 
 def run(
     config: RunConfig,
-    graph: Data | None = None,
+    graph: Any = None,
     out: str | Path | None = None,
     observer: Observer | None = None,
 ) -> RunResult:
@@ -47,7 +47,8 @@ def run(
 
     Args:
         config: what to run.
-        graph: a graph of one's own; without it the dataset that ``config.graph`` names.
+        graph: a graph in memory (PyG ``Data``, networkx, scipy sparse, a table of edges); without
+            it the dataset or file that ``config.graph`` names.
         out: a new directory for everything the run leaves behind; without it nothing is written.
         observer: is told how it goes.
 
@@ -58,7 +59,7 @@ def run(
     observer = observer or Observer()
     if out is not None:
         check_free(Path(out))
-    graph = load_graph(config.graph) if graph is None else checked(graph)
+    graph = open_graph(config.graph if graph is None else graph, config.input)
     observer.on_graph(graph)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
     try:

@@ -15,13 +15,12 @@ from typing import Any, TextIO
 
 import psutil
 import torch
-from safetensors.torch import load_file
 from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.errors import RunDirectoryError
-from mgae.files import write_embeddings, write_json, write_tensors, write_text
+from mgae.files import read_tensors, write_embeddings, write_json, write_tensors, write_text
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.store import save_graph, stored_graph
 from mgae.splits.links import LinkSplit
@@ -143,7 +142,7 @@ class RunDirectory:
 
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:
-            return dict(load_file(self.path / name))
+            return read_tensors(self.path / name)
         except (OSError, ValueError) as error:
             raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
 

@@ -31,9 +31,20 @@ class Trial:
         self.config, self.graph = config, graph
         self.message = MessageGraph.of(graph)
         self.generators = Generators(config.seed)
-        self.split = split or split_links(self.message, config.split, self.split_generator())
+        self.split = split or self._draw_split()
         self.method = build_method(config, self.split.message, self.generators["init"])
         self.started = time.perf_counter()
+
+    def _draw_split(self) -> LinkSplit:
+        generator = self.split_generator()
+        if self.has_official_split:
+            return LinkSplit.official(self.graph, self.message, generator)
+        return split_links(self.message, self.config.split, generator)
+
+    @property
+    def has_official_split(self) -> bool:
+        """Whether the graph came with held-out edges of its own."""
+        return self.graph.get("val_edges") is not None
 
     def split_generator(self) -> torch.Generator:
         """From the one split of all runs, or this run's own."""
@@ -88,7 +99,9 @@ class Trial:
         """Link prediction on the test edges, or node classification from all edges."""
         config = self.config
         if config.task == "links":
-            return evaluate_links(method, self.split, "test", link_metrics(config.evaluation))
+            settings = config.evaluation
+            wanted = link_metrics(settings)
+            return evaluate_links(method, self.split, "test", wanted, settings.val_edges_as_input)
         return evaluate_nodes(
             method.embed(self.message),
             self.graph,

@@ -5,13 +5,46 @@ from __future__ import annotations
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.graphs.catalogue import statistics
 from mgae.pipeline import Observer
 from mgae.training.loop import EpochRecord
+
+
+class StageProgress:
+    """One bar for reading or fetching; silent where nobody would see it."""
+
+    def __init__(self, shown: bool = True) -> None:
+        console = Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        hidden = not (shown and console.is_terminal)
+        self.progress = Progress(*columns, console=console, disable=hidden, transient=True)
+        self.bar = self.progress.add_task("", total=None)
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+    def on_share(self, stage: str, share: float) -> None:
+        """A stage, and how much of the whole is done."""
+        self.progress.update(self.bar, description=stage, completed=share, total=1.0)
+
+    def on_bytes(self, file: str, done: int, total: int | None) -> None:
+        """A file, and how many of its bytes are here."""
+        self.progress.update(self.bar, description=file, completed=done, total=total)
 
 
 class ProgressObserver(Observer):
@@ -43,6 +76,8 @@ class ProgressObserver(Observer):
         """Say what came in."""
         counts = ", ".join(f"{count:,} {what}" for what, count in statistics(graph).items())
         self.console.print(f"{graph.get('name') or 'graph'}: {counts}", highlight=False)
+        for note in graph.get("notes") or ():
+            self.console.print(f"note: {note}", highlight=False, soft_wrap=True)
 
     def on_run(self, index: int, config: RunConfig) -> None:
         """A fresh bar."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 from rich.table import Table
 
@@ -43,6 +45,17 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
     for floor, figures in result.floors.items():
         table.add_row(floor, *(str(figures[name]) for name in columns), style="dim")
     return table
+
+
+def print_rows(rows: list[dict[str, Any]]) -> None:
+    """A plain table, a column per key; numbers to the right."""
+    table = Table(box=None, pad_edge=False)
+    for name, value in rows[0].items():
+        table.add_column(name, justify="right" if isinstance(value, int) else "left")
+    for row in rows:
+        cells = (f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row.values())
+        table.add_row(*cells)
+    Console().print(table)
 
 
 def _printed(paper: Published, name: str) -> str:

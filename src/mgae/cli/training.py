@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mgae.cli import options
+from mgae.cli.options import Json, Quiet
 from mgae.errors import ConfigError
 
 if TYPE_CHECKING:
     from mgae.config import RunConfig
-
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
 
 
 class Interrupted(Exception):  # noqa: N818 - reads as what it says
@@ -34,7 +33,7 @@ class _Terminated(KeyboardInterrupt):
 
 def train(
     graph: Annotated[
-        str | None, typer.Argument(help="A dataset's name; see mgae datasets. [default: cora]")
+        str | None, typer.Argument(help="A dataset's name or a file of edges. [default: cora]")
     ] = None,
     task: Annotated[
         str | None, typer.Option(help="links or nodes: what to evaluate. [default: links]")
@@ -55,6 +54,14 @@ def train(
         str | None,
         typer.Option(help="paper or strict. [default: paper for the paper's datasets]"),
     ] = None,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    source_column: options.SourceColumn = None,
+    target_column: options.TargetColumn = None,
+    weight_column: options.WeightColumn = None,
+    id_column: options.IdColumn = None,
+    directed: options.Directed = False,
+    missing: options.Missing = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -70,7 +77,11 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train a method on a graph and print its figures beside the paper's and the floors'."""
-    options = {
+    table = options.input_table(
+        features=features, labels=labels, source_column=source_column, target_column=target_column,
+        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+    )  # fmt: skip
+    chosen = {
         "graph": graph,
         "task": task,
         "method": method,
@@ -79,18 +90,19 @@ def train(
         "runs": runs,
         "seed": seed,
         "protocol": protocol,
+        "input": table or None,
     }
     if resume is not None:
-        given = {**options, "mask": mask, "mask-ratio": mask_ratio, "config": config}
+        given = {**chosen, "mask": mask, "mask-ratio": mask_ratio, "config": config}
         _refuse_beside_resume({**given, "set": set_, "out": out})
         return _resume(resume, as_json, quiet)
-    chosen = _configure(options, config, set_ or [])
+    settings = _configure(chosen, config, set_ or [])
     from mgae.pipeline import run
     from mgae.rundirectory import free_path
 
-    path = out or free_path(Path("runs"), chosen.label)
+    path = out or free_path(Path("runs"), settings.label)
     with _observer(as_json, quiet) as observer, _stoppable(path):
-        result = run(chosen, out=path, observer=observer)
+        result = run(settings, out=path, observer=observer)
     return _print(result, as_json)
 
 
@@ -107,17 +119,17 @@ def evaluate(
     _print(result, as_json)
 
 
-def _configure(options: dict[str, Any], file: Path | None, texts: list[str]) -> RunConfig:
+def _configure(chosen: dict[str, Any], file: Path | None, texts: list[str]) -> RunConfig:
     """The paper's settings, below the file's, below the options', below ``--set``."""
     from mgae.config import assignments, merge, read_toml
     from mgae.reproduction import paper_config
 
-    options["mask"] = {k: v for k, v in options["mask"].items() if v is not None} or None
-    return paper_config(**merge(read_toml(file) if file else {}, options, assignments(texts)))
+    chosen["mask"] = {k: v for k, v in chosen["mask"].items() if v is not None} or None
+    return paper_config(**merge(read_toml(file) if file else {}, chosen, assignments(texts)))
 
 
-def _refuse_beside_resume(options: dict[str, Any]) -> None:
-    for name, value in options.items():
+def _refuse_beside_resume(given: dict[str, Any]) -> None:
+    for name, value in given.items():
         if value is not None:
             raise ConfigError(f"--resume takes its settings from the run: leave out {name}")
 

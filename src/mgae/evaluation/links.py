@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from mgae.config import EvaluationSettings
-from mgae.errors import UnknownName
+from mgae.errors import GraphError, UnknownName
 from mgae.evaluation import metrics
-from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method
 from mgae.splits.links import LinkSplit
 
@@ -34,11 +34,20 @@ def evaluate_links(
     split: LinkSplit,
     part: str,
     wanted: dict[str, LinkMetric],
-    message: MessageGraph | None = None,
+    val_edges_as_input: bool = False,
 ) -> dict[str, float]:
-    """Metrics in percent on ``val`` or ``test``, encoded from the message edges."""
-    encoded = method.encode(message or split.message)
+    """Metrics in percent on ``val`` or ``test``, encoded from the message edges.
+
+    ``val_edges_as_input`` adds the validation edges when the test is encoded.
+    """
+    if not split.pairs(part)[0].size(1):
+        raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
+    adding = val_edges_as_input and part == "test"
+    encoded = method.encode(split.with_val_edges() if adding else split.message)
     positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
+    if not bool(positive.isfinite().all() and negative.isfinite().all()):
+        # Too large a step has ruined the weights; the training loop says what to do.
+        return dict.fromkeys(wanted, math.nan)
     return {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
 
 

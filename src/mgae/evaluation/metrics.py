@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
+from mgae.errors import GraphError
+
 Floats = NDArray[np.float64]
 
 
@@ -72,6 +74,8 @@ def multilabel_auc(y: ArrayLike, scores: ArrayLike) -> float:
     """The mean ROC-AUC over the labels [n, L], from scores; labels with one class are left out."""
     y, scores = np.asarray(y), _floats(scores)
     both = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
+    if not both.any():
+        raise GraphError("no label is both given and withheld among the test nodes")
     return float(
         np.mean([roc_auc_score(y[:, label], scores[:, label]) for label in np.flatnonzero(both)])
     )

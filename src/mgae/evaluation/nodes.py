@@ -17,12 +17,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.config import EvaluationSettings
-from mgae.errors import UnsupportedError
+from mgae.errors import GraphError, UnsupportedError
 from mgae.evaluation import metrics
 from mgae.seeding import stream_seed
 from mgae.splits.nodes import Indices, folds, labeled_nodes, node_split
 
-_PENALTIES = (0.01, 0.1, 1.0, 10.0)
+# scikit-learn's usual one first: it wins a tie.
+_PENALTIES = (1.0, 0.1, 10.0, 0.01)
 
 
 def evaluate_nodes(
@@ -40,11 +41,13 @@ def evaluate_nodes(
     """
     if graph.y is None:
         raise UnsupportedError("node classification needs labels, and the graph has none")
-    x, y = embeddings.double().numpy(), graph.y.numpy()
+    # A single column of labels, as OGB writes them, are classes and not one of many labels.
+    labels = graph.y.squeeze(1) if graph.y.dim() == 2 and graph.y.size(1) == 1 else graph.y
+    x, y = embeddings.double().numpy(), labels.numpy()
     if settings.probe == "svm":
-        parts = folds(labeled_nodes(graph.y), settings.folds, stream_seed(seed, "probe") % 2**32)
+        parts = folds(labeled_nodes(labels), settings.folds, stream_seed(seed, "probe") % 2**32)
         return _mean(_scores(_svm(y), x, y, train, test) for train, test in parts)
-    return _logistic(x, y, node_split(graph, split_generator))
+    return _logistic(x, y, node_split(graph, labels, split_generator))
 
 
 def _svm(y: NDArray[Any]) -> Any:
@@ -68,6 +71,8 @@ def _logistic(x: NDArray[Any], y: NDArray[Any], split: dict[str, Indices]) -> di
 def _scores(
     probe: Any, x: NDArray[Any], y: NDArray[Any], train: Indices, test: Indices
 ) -> dict[str, float]:
+    if y.ndim == 1 and np.unique(y[train]).size < 2:
+        raise GraphError("the nodes to learn from have labels of one class only")
     probe.fit(x[train], y[train])
     if y.ndim == 1:
         found = metrics.classification(y[test], probe.predict(x[test]))

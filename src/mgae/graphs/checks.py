@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
+from typing import Any
+
+import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.utils import coalesce, is_undirected, remove_self_loops
 
 from mgae.errors import GraphError
 
@@ -27,20 +31,48 @@ def checked(data: Data) -> Data:
     """
     num_nodes = _num_nodes(data)
     edge_index, weight = _edges(data, num_nodes)
-    graph = data.clone()
-    graph.num_nodes = num_nodes
+    graph = _rest(data).clone()
+    graph.num_nodes, graph.node_ids = num_nodes, _node_ids(data, num_nodes)
     graph.edge_index, graph.edge_weight = edge_index, weight
-    graph.edge_attr = None
-    graph.undirected = bool(is_undirected(edge_index, weight, num_nodes))
+    graph.undirected = _is_undirected(edge_index, weight, num_nodes)
     if graph.x is not None:
         graph.x = _features(graph.x, num_nodes)
-    if graph.get("node_ids") is None:
-        graph.node_ids = list(range(num_nodes))
-    if len(graph.node_ids) != num_nodes:
-        raise GraphError(f"node_ids must name {num_nodes:,} nodes, got {len(graph.node_ids):,}")
     if graph.y is not None and graph.y.size(0) != num_nodes:
         raise GraphError(f"y must have {num_nodes:,} rows, got {graph.y.size(0):,}")
     return graph
+
+
+def adjacency(
+    source: np.ndarray, target: np.ndarray, data: np.ndarray, num_nodes: int
+) -> sparse.csr_array:
+    """Edges as a matrix with a row per target, the ``data`` of duplicates added.
+
+    Counting, unlike sorting, takes time linear in the edges. Entries that are zero stay.
+    """
+    return sparse.coo_array((data, (target, source)), shape=(num_nodes, num_nodes)).tocsr()
+
+
+def edges_of(matrix: sparse.csr_array) -> Tensor:
+    """The entries of a matrix as edges [2, m], sorted by target (its row) and then source."""
+    edge_index = np.empty((2, matrix.nnz), np.int64)
+    edge_index[0] = matrix.indices
+    edge_index[1] = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return torch.from_numpy(edge_index)
+
+
+def _rest(data: Data) -> Data:
+    """All but what is replaced anyway: PyG copies edges for nothing, and ids one by one."""
+    rest = copy.copy(data)
+    rest.edge_index = rest.edge_weight = rest.edge_attr = rest.node_ids = None
+    return rest
+
+
+def _node_ids(data: Data, num_nodes: int) -> list[Any]:
+    if data.get("node_ids") is None:
+        return list(range(num_nodes))
+    if len(data.node_ids) != num_nodes:
+        raise GraphError(f"node_ids must name {num_nodes:,} nodes, got {len(data.node_ids):,}")
+    return list(data.node_ids)
 
 
 def _num_nodes(data: Data) -> int:
@@ -55,17 +87,44 @@ def _edges(data: Data, num_nodes: int) -> tuple[Tensor, Tensor | None]:
     if edge_index is None or edge_index.dim() != 2 or edge_index.size(0) != 2:
         shape = None if edge_index is None else tuple(edge_index.shape)
         raise GraphError(f"edge_index must have the shape [2, edges], got {shape}")
-    edge_index = edge_index.long()
+    edge_index, weight = edge_index.long(), _weight(data)
     if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
         outside = edge_index[(edge_index < 0) | (edge_index >= num_nodes)]
         raise GraphError(f"edge_index must be in [0, {num_nodes}), got {int(outside[0])}")
-    edge_index, weight = remove_self_loops(edge_index, _weight(data))
+    kept = edge_index[0] != edge_index[1]
+    if not bool(kept.all()):
+        edge_index, weight = edge_index[:, kept], None if weight is None else weight[kept]
     if edge_index.size(1) == 0:
         raise GraphError("the graph has no edges (self-loops do not count)")
-    if weight is None:
-        return coalesce(edge_index, num_nodes=num_nodes, sort_by_row=False), None
-    merged = coalesce(edge_index, weight, num_nodes, reduce="sum", sort_by_row=False)
-    return merged[0], merged[1]
+    return _merged(edge_index, weight, num_nodes)
+
+
+def _merged(
+    edge_index: Tensor, weight: Tensor | None, num_nodes: int
+) -> tuple[Tensor, Tensor | None]:
+    """The edges sorted, duplicates as one; a copy in any case."""
+    keys = edge_index[1] * num_nodes + edge_index[0]
+    if bool((keys[1:] > keys[:-1]).all()):
+        return edge_index.clone(), None if weight is None else weight.clone()
+    source, target = edge_index.numpy()
+    data = np.ones(len(source), np.int8) if weight is None else weight.numpy()
+    matrix = adjacency(source, target, data, num_nodes)
+    merged = None if weight is None else torch.from_numpy(matrix.data)
+    return edges_of(matrix), merged
+
+
+def _is_undirected(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> bool:
+    """Whether the matrix of these merged edges equals its transpose."""
+    source, target = edge_index.numpy()
+    data = np.ones(len(source), np.int8) if weight is None else weight.numpy()
+    ends = np.searchsorted(target, np.arange(num_nodes + 1))
+    matrix = sparse.csr_array((data, source, ends), shape=(num_nodes, num_nodes))
+    turned = matrix.T.tocsr()
+    return (
+        np.array_equal(matrix.indptr, turned.indptr)
+        and np.array_equal(matrix.indices, turned.indices)
+        and np.array_equal(matrix.data, turned.data)
+    )
 
 
 def _weight(data: Data) -> Tensor | None:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
-from safetensors.torch import load_file
 from torch_geometric.data import Data
 
 from mgae.errors import GraphError
-from mgae.files import write_atomically, write_json, write_tensors
+from mgae.files import read_tensors, write_atomically, write_json, write_tensors
 from mgae.graphs.catalogue import load_graph
 from mgae.graphs.checks import checked
 
@@ -23,6 +22,7 @@ def save_graph(graph: Data, folder: Path) -> None:
     if graph.get("checksum"):
         write_json(folder / "source.json", {"name": graph.name, "checksum": graph.checksum})
         return
+    (folder / "source.json").unlink(missing_ok=True)
     tensors = {key: value for key, value in graph.items() if isinstance(value, torch.Tensor)}
     write_tensors(folder / "tensors.safetensors", tensors)
     ids = pa.table({"node_id": pa.array(graph.node_ids)})
@@ -39,8 +39,8 @@ def stored_graph(folder: Path) -> Data:
         if (folder / "source.json").exists():
             return _same_dataset(json.loads((folder / "source.json").read_text(encoding="utf-8")))
         node_ids = pq.read_table(folder / "nodes.parquet")["node_id"].to_pylist()
-        tensors = load_file(folder / "tensors.safetensors")
-    except (OSError, ValueError, KeyError) as error:
+        tensors = read_tensors(folder / "tensors.safetensors")
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise GraphError(f"the graph in {folder} is damaged: {error}") from None
     return checked(Data(**tensors, node_ids=node_ids, num_nodes=len(node_ids)))
 

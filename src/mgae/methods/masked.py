@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mgae.config import RunConfig
-from mgae.decoders import Decoder
+from mgae.decoders import Decoder, stacked
 from mgae.encoders import Encoder, EncoderSettings
 from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
@@ -85,5 +85,6 @@ class MaskedGraphAutoencoder(Method):
         return scores
 
     def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:
+        rows = stacked(encoded.layers)
         chunks = pairs.split(self.config.train.chunk_size, dim=1)
-        return torch.cat([self.decoder(encoded.layers, chunk, None) for chunk in chunks])
+        return torch.cat([self.decoder.score(rows[u], rows[v], None) for u, v in chunks])

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SparseMatrix:
     """A constant matrix [rows, columns] in CSR, with its transpose beside it.
 
@@ -60,7 +60,8 @@ class SparseMatrix:
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """The product with a dense matrix [columns, d]."""
-        return product(self.csr(), self.transposed_csr(), dense)
+        matrix = self.with_values(self.values.to(dense.dtype))
+        return product(matrix.csr(), matrix.transposed_csr(), dense)
 
     def csr(self) -> Tensor:
         """The matrix as torch knows it."""

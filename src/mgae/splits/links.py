@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch_geometric.data import Data
 
 from mgae.config import SplitSettings
 from mgae.errors import GraphError
@@ -32,6 +35,10 @@ class LinkSplit:
     val_negatives: Tensor
     test_negatives: Tensor
 
+    def with_val_edges(self) -> MessageGraph:
+        """The message edges and the validation edges: what OGB allows at test time on collab."""
+        return joined(self.message, self.val)
+
     def pairs(self, part: str) -> tuple[Tensor, Tensor]:
         """Positives and negatives of ``val`` or ``test``."""
         return getattr(self, part), getattr(self, f"{part}_negatives")
@@ -47,38 +54,53 @@ class LinkSplit:
         held = torch.cat([tensors["val"], tensors["test"]], dim=1)
         return cls(without(graph, held), **tensors)
 
+    @classmethod
+    def official(cls, graph: Data, message: MessageGraph, generator: torch.Generator) -> LinkSplit:
+        """The split that came with the graph; only the pairs' orientation is ours."""
+        names = ("val_edges", "test_edges", "val_negatives", "test_negatives")
+        turn = random_orientation if message.undirected else lambda pairs, _: pairs
+        return cls(message, *(turn(graph[name], generator) for name in names))
+
 
 def split_links(
     graph: MessageGraph, settings: SplitSettings, generator: torch.Generator
 ) -> LinkSplit:
     """Hold out random edges, and draw as many distinct negatives for each held-out part.
 
-    The counts are rounded down, as in Kipf and Welling's code; both parts get at least one edge
-    where their ratio is not zero.
+    An edge and its reverse always share a part, in a directed graph too: there the reverse of a
+    test edge would give it away. The counts are rounded down, as in Kipf and Welling's code; both
+    parts get at least one edge where their ratio is not zero.
 
     Raises:
         GraphError: where no edge would be left to train on.
     """
-    pairs = graph.pairs if graph.undirected else graph.edge_index
-    num_val, num_test = _held_out_counts(pairs.size(1), settings)
-    held = pairs[:, torch.randperm(pairs.size(1), generator=generator)[: num_val + num_test]]
-    negatives = NegativeSampler.of(graph).sample_distinct(num_val + num_test, generator)
+    num_val, num_test = _held_out_counts(graph.pairs.size(1), settings)
+    order = torch.randperm(graph.pairs.size(1), generator=generator)
+    part = torch.zeros_like(order)  # 0 train, 1 val, 2 test
+    part[order[:num_val]], part[order[num_val : num_val + num_test]] = 1, 2
+    val, test = (_edges_of(graph, part, number, generator) for number in (1, 2))
+    count = val.size(1) + test.size(1)
+    negatives = NegativeSampler.of(graph).sample_distinct(count, generator)
     negatives = random_orientation(negatives, generator)
-    message = without(graph, held)
-    if graph.undirected:
-        held = random_orientation(held, generator)
     return LinkSplit(
-        message,
-        val=held[:, :num_val],
-        test=held[:, num_val:],
-        val_negatives=negatives[:, :num_val],
-        test_negatives=negatives[:, num_val:],
+        graph.only(part[graph.pair_of_edge] == 0),
+        val=val,
+        test=test,
+        val_negatives=negatives[:, : val.size(1)],
+        test_negatives=negatives[:, val.size(1) :],
     )
+
+
+def _edges_of(graph: MessageGraph, part: Tensor, number: int, generator: torch.Generator) -> Tensor:
+    """The edges of one part: each undirected one once, each directed one as it is."""
+    if graph.undirected:
+        return random_orientation(graph.pairs[:, part == number], generator)
+    return graph.edge_index[:, part[graph.pair_of_edge] == number]
 
 
 def _held_out_counts(num_pairs: int, settings: SplitSettings) -> tuple[int, int]:
     num_val, num_test = (
-        max(1, int(ratio * num_pairs)) if ratio else 0
+        max(1, math.floor(ratio * num_pairs + 1e-9)) if ratio else 0
         for ratio in (settings.val_ratio, settings.test_ratio)
     )
     if num_val + num_test >= num_pairs:
@@ -94,6 +116,22 @@ def without(graph: MessageGraph, held: Tensor) -> MessageGraph:
     gone = torch.cat([held, held.flip(0)], dim=1) if graph.undirected else held
     gone_keys = gone[1] * graph.num_nodes + gone[0]
     return graph.only(~torch.isin(graph.edge_keys, gone_keys))
+
+
+def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
+    """The graph with the edges ``pairs`` [2, n] added, each with weight 1."""
+    added = torch.cat([pairs, pairs.flip(0)], dim=1) if graph.undirected else pairs
+    edge_index = torch.cat([graph.edge_index, added], dim=1)
+    keys, first = np.unique(
+        (edge_index[1] * graph.num_nodes + edge_index[0]).numpy(), return_index=True
+    )
+    edges = torch.stack(
+        [torch.from_numpy(keys % graph.num_nodes), torch.from_numpy(keys // graph.num_nodes)]
+    )
+    weight = None
+    if graph.edge_weight is not None:
+        weight = torch.cat([graph.edge_weight, torch.ones(added.size(1))])[torch.from_numpy(first)]
+    return replace(graph, edge_index=edges, edge_weight=weight)
 
 
 def random_orientation(pairs: Tensor, generator: torch.Generator) -> Tensor:

@@ -13,7 +13,7 @@ from mgae.graphs.message import MessageGraph
 _ROUNDS = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NegativeSampler:
     """Draws pairs that are neither a known edge nor a self-loop.
 
@@ -53,21 +53,26 @@ class NegativeSampler:
         return pairs
 
     def sample_tails(self, heads: Tensor, count: int, generator: torch.Generator) -> Tensor:
-        """For each of ``heads`` [n] ``count`` tails [n, count]; -1 where none was found.
+        """For each of ``heads`` [n] ``count`` tails [n, count], uniform over the free ones.
 
-        A head that is joined to nearly all others may have no free tail.
+        A head that is joined to all others has none: its tails are -1.
         """
-        tails = torch.randint(self.num_nodes, (heads.numel(), count), generator=generator)
-        spread = heads.unsqueeze(1).expand_as(tails)
+        spread = heads.repeat_interleave(count)
+        tails = torch.randint(self.num_nodes, spread.shape, generator=generator)
         for _ in range(_ROUNDS):
-            taken = self.is_taken(torch.stack([spread.flatten(), tails.flatten()]))
-            taken = taken.view_as(tails)
-            if not bool(taken.any()):
-                return tails
-            fresh = torch.randint(self.num_nodes, (int(taken.sum()),), generator=generator)
-            tails[taken] = fresh
-        taken = self.is_taken(torch.stack([spread.flatten(), tails.flatten()])).view_as(tails)
-        return tails.masked_fill(taken, -1)
+            taken = self.is_taken(torch.stack([spread, tails])).nonzero().squeeze(1)
+            if taken.numel() == 0:
+                return tails.view(-1, count)
+            tails[taken] = torch.randint(self.num_nodes, taken.shape, generator=generator)
+        for place in self.is_taken(torch.stack([spread, tails])).nonzero().squeeze(1):
+            free = self._free_tails(spread[place])
+            chosen = torch.randint(max(1, free.numel()), (1,), generator=generator)
+            tails[place] = free[chosen] if free.numel() else -1
+        return tails.view(-1, count)
+
+    def _free_tails(self, head: Tensor) -> Tensor:
+        everyone = torch.arange(self.num_nodes)
+        return everyone[~self.is_taken(torch.stack([head.expand_as(everyone), everyone]))]
 
     def sample_distinct(self, count: int, generator: torch.Generator) -> Tensor:
         """``count`` pairs [2, count], smaller id first, free in both orders, no two equal.
@@ -76,6 +81,8 @@ class NegativeSampler:
             GraphError: where fewer than ``count`` exist.
         """
         total = self.num_nodes * (self.num_nodes - 1) // 2
+        if count == 0:
+            return torch.empty(2, 0, dtype=torch.long)
         if 3 * (count + self.edge_keys.numel()) > total:
             return self._choose(count, generator)
         keys = torch.empty(0, dtype=torch.long)
@@ -104,7 +111,10 @@ class NegativeSampler:
         free.fill_diagonal_(False)
         target, source = free.nonzero(as_tuple=True)
         if target.numel() == 0:
-            raise GraphError("every pair of nodes is an edge: there is nothing to tell apart")
+            raise GraphError(
+                "every pair of nodes is an edge, so there are no negatives to learn from: "
+                "train on a graph that leaves some pairs out"
+            )
         return torch.stack([source, target])
 
 

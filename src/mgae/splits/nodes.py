@@ -34,12 +34,28 @@ def folds(nodes: Indices, count: int, seed: int) -> Iterator[tuple[Indices, Indi
         yield nodes[train], nodes[test]
 
 
-def node_split(graph: Data, generator: torch.Generator) -> dict[str, Indices]:
-    """Nodes of ``train``, ``val`` and ``test``: the public split, or 10/10/80 at random."""
+def node_split(graph: Data, y: Tensor, generator: torch.Generator) -> dict[str, Indices]:
+    """Labeled nodes of ``train``, ``val`` and ``test``: the public split, or 10/10/80 at random.
+
+    Raises:
+        GraphError: where a part would be empty, or the graph brings several splits.
+    """
+    nodes = labeled_nodes(y)
     masks = {part: graph.get(f"{part}_mask") for part in ("train", "val", "test")}
-    if all(mask is not None for mask in masks.values()):
-        return {part: np.flatnonzero(mask.numpy()) for part, mask in masks.items()}
-    nodes = labeled_nodes(graph.y)
+    if any(mask is None for mask in masks.values()):
+        return _random_split(nodes, generator)
+    if any(mask.dim() != 1 for mask in masks.values()):
+        raise GraphError("the graph brings several node splits: keep one, as train_mask[:, 0]")
+    split = {part: np.intersect1d(np.flatnonzero(m.numpy()), nodes) for part, m in masks.items()}
+    for part, members in split.items():
+        if len(members) == 0:
+            raise GraphError(f"{part}_mask has no labeled node")
+    return split
+
+
+def _random_split(nodes: Indices, generator: torch.Generator) -> dict[str, Indices]:
+    if len(nodes) < 10:
+        raise GraphError(f"a probe needs at least 10 labeled nodes, got {len(nodes)}")
     shuffled = nodes[torch.randperm(len(nodes), generator=generator).numpy()]
     ends = [len(nodes) // 10, len(nodes) // 5]
     return dict(zip(("train", "val", "test"), np.split(shuffled, ends), strict=True))

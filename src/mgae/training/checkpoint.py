@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors.torch import load_file
 from torch import Tensor
 
 from mgae.errors import RunDirectoryError
-from mgae.files import write_json, write_tensors
+from mgae.files import read_tensors, write_json, write_tensors
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Checkpoints:
             return None
         try:
             facts = json.loads(latest.read_text(encoding="utf-8"))
-            return Snapshot(load_file(self.folder / facts.pop("tensors")), facts)
+            return Snapshot(read_tensors(self.folder / facts.pop("tensors")), facts)
         except (OSError, ValueError, KeyError) as error:
             raise RunDirectoryError(
                 f"the checkpoint in {self.folder} is damaged: {error}"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from mgae.config import TrainSettings
-from mgae.errors import TrainingError
+from mgae.errors import TrainingError, UnsupportedError
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method
 from mgae.seeding import Generators
@@ -58,8 +58,11 @@ def train(
     off leaves one of the last whole epoch.
 
     Raises:
-        TrainingError: where a loss is not finite.
+        TrainingError: where a loss or a validation score is not finite.
+        UnsupportedError: where the method is not one that trains.
     """
+    if not method.trains:
+        raise UnsupportedError(f"method {method.name!r} is not trained")
     state = _State(method, settings, generators)
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
         state.restore(saved)
@@ -116,13 +119,16 @@ class _State:
         losses = []
         for loss, group in self.method.losses(graph, self.generators):
             losses.append(float(loss.detach()))
-            if not math.isfinite(losses[-1]):
-                raise TrainingError(
-                    f"the loss is {losses[-1]} in epoch {len(self.history) + 1}: lower "
-                    f"train.learning_rate from {self.settings.learning_rate}, or scale the features"
-                )
+            self._check_finite("loss", losses[-1])
             self._step(loss, group)
         return sum(losses) / len(losses)
+
+    def _check_finite(self, what: str, value: float) -> None:
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"the {what} is {value} in epoch {len(self.history) + 1}: lower "
+                f"train.learning_rate from {self.settings.learning_rate}, or scale the features"
+            )
 
     def _step(self, loss: Tensor, group: str) -> None:
         optimizer = self.optimizers[group]
@@ -130,7 +136,8 @@ class _State:
         loss.backward()
         if self.settings.clip:
             for module in self.groups[group]:
-                nn.utils.clip_grad_norm_(module.parameters(), self.settings.clip)
+                if parameters := list(module.parameters()):
+                    nn.utils.clip_grad_norm_(parameters, self.settings.clip)
         optimizer.step()
 
     def finish_epoch(self, loss: float, validate: Callable[[], float]) -> None:
@@ -138,6 +145,8 @@ class _State:
         epoch = len(self.history) + 1
         due = epoch % self.settings.eval_every == 0 or epoch == self.settings.epochs
         score = validate() if due else None
+        if score is not None:
+            self._check_finite("validation score", score)
         self.history.append(EpochRecord(epoch, loss, score))
         if score is not None and score > self.best_score:
             self.best_epoch, self.best_score = epoch, score

@@ -1,0 +1,117 @@
+"""``mgae datasets`` and ``mgae inspect``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mgae.cli import options
+from mgae.cli.options import Json
+
+datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+
+
+@datasets.callback()
+def listed(context: typer.Context, as_json: Json = False) -> None:
+    """List the datasets that can be named, or get some of them."""
+    if context.invoked_subcommand is not None:
+        return
+    from mgae.cli.tables import print_rows
+    from mgae.graphs.catalogue import dataset_state
+    from mgae.registry import DATASETS
+
+    rows = [
+        {
+            "name": entry.name,
+            "tasks": ", ".join(entry.extras["tasks"]),
+            **entry.extras["statistics"],
+            "state": dataset_state(entry.name),
+            "license": entry.extras["license"],
+            "summary": entry.summary,
+        }
+        for entry in DATASETS
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    else:
+        print_rows(rows)
+
+
+@datasets.command("get")
+def get(
+    names: Annotated[list[str], typer.Argument(help="Datasets, as mgae datasets lists them.")],
+) -> None:
+    """Fetch datasets into the cache, and check them."""
+    from mgae.cli.progress import StageProgress
+    from mgae.graphs.catalogue import dataset_state, fetch, load_graph
+    from mgae.registry import DATASETS
+
+    for name in [DATASETS[name].name for name in names]:
+        with StageProgress() as progress:
+            fetch(name, progress.on_bytes)
+            progress.on_share("checking", 0.0)
+            load_graph(name)
+        typer.echo(f"{name}: {dataset_state(name)}, verified")
+
+
+def inspect(
+    graph: Annotated[str, typer.Argument(help="A dataset's name or a file.")],
+    features: options.Features = None,
+    labels: options.Labels = None,
+    source_column: options.SourceColumn = None,
+    target_column: options.TargetColumn = None,
+    weight_column: options.WeightColumn = None,
+    id_column: options.IdColumn = None,
+    directed: options.Directed = False,
+    missing: options.Missing = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Draw the degrees into this file.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print what was understood of a graph: counts, degrees, components, what to start with."""
+    from mgae.cli.progress import StageProgress
+    from mgae.config import InputSettings
+    from mgae.graphs.inspection import inspect_graph, plot_degrees
+    from mgae.graphs.opening import open_graph
+
+    given = options.input_table(
+        features=features, labels=labels, source_column=source_column, target_column=target_column,
+        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+    )  # fmt: skip
+    with StageProgress(shown=not as_json) as progress:
+        data = open_graph(graph, InputSettings(**given), progress.on_share)
+    found = {**inspect_graph(data), "notes": list(data.get("notes") or [])}
+    if plot is not None:
+        plot_degrees(data, plot)
+    if as_json:
+        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+    else:
+        _print_findings(data.get("name") or graph, found)
+
+
+def _print_findings(name: str, found: dict[str, Any]) -> None:
+    typer.echo(name)
+    for key, value in found.items():
+        if key not in ("notes", "suggestion") and value is not None:
+            typer.echo(f"  {_words(key):18} {_readable(value)}")
+    advice = found["suggestion"]
+    typer.echo(f"  {'start with':18} --mask {advice['mask']} ({advice['reason']}),")
+    typer.echo(f"  {'':18} K = {advice['num_layers']}, about {advice['memory_mib']:,} MiB")
+    for note in found["notes"]:
+        typer.echo(f"  note: {note}")
+
+
+def _words(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{_words(name)} {_readable(part)}" for name, part in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,32 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+Features = Annotated[
+    str | None, typer.Option(metavar="FILE", help="A table with a row of features per node.")
+]
+Labels = Annotated[str | None, typer.Option(metavar="FILE", help="A table with a label per node.")]
+SourceColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The edges' source; a name or a number from 1.")
+]
+TargetColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' target.")]
+WeightColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' weight.")]
+IdColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The node's id in features and labels.")
+]
+Directed = Annotated[bool, typer.Option("--directed", help="An edge has a direction.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(metavar="zero|mean", help="Fill the features of nodes that have no row of them."),
+]
+
+
+def input_table(**given: Any) -> dict[str, Any]:
+    """The settings of ``[input]`` that were given."""
+    return {key: value for key, value in given.items() if value}

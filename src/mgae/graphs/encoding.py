@@ -1,0 +1,149 @@
+"""A column as numbers, whatever its type.
+
+Numbers stay as they are, booleans are 0 and 1, dates are days since 1970. A text column with few
+values has a column for each of them, ``column=value``; one with many has a column for each of its
+most frequent words, ``column:word``, which says whether a text holds the word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from mgae.errors import GraphError
+from mgae.graphs.ids import undictionaried
+
+MOST_VALUES = 100  # of a text column that gets a column for each
+MOST_CATEGORIES = 1000  # … where its type says that it is categorical
+MOST_WORDS = 512
+_BETWEEN_WORDS = r"[^\pL\pM\pN_]+"
+_DAY = 86_400_000_000  # in microseconds
+
+Place = Callable[[int], str]
+
+
+@dataclass(frozen=True)
+class Block:
+    """The columns that come of one.
+
+    Attributes:
+        values: [rows, k] in single floats; NaN where a number is missing.
+        names: of the k columns.
+        note: how it was encoded, where that is not plain.
+    """
+
+    values: np.ndarray
+    names: tuple[str, ...]
+    note: str = ""
+
+
+def encoded(name: str, column: pa.ChunkedArray, place: Place) -> Block:
+    """A column as numbers.
+
+    Raises:
+        GraphError: at a number that is not finite, or where the type has no numbers in it.
+
+    >>> encoded("color", pa.chunked_array([["red", "blue", "red"]]), str).values.tolist()
+    [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
+    """
+    categorical = types.is_dictionary(column.type)
+    column = undictionaried(column)
+    kind = column.type
+    if column.null_count == len(column):
+        return Block(np.empty((len(column), 0), np.float32), (), "no values, ignored")
+    if categorical or _is_text(kind):
+        texts = column.cast(pa.string()).combine_chunks()
+        return _encoded_texts(name, texts, MOST_CATEGORIES if categorical else MOST_VALUES)
+    if types.is_date(kind) or types.is_timestamp(kind):
+        days = pc.divide(_microseconds(column).cast(pa.float64(), safe=False), float(_DAY))
+        return Block(_numbers(name, days, place), (name,), "as days since 1970")
+    if types.is_fixed_size_list(kind) and _is_number(kind.value_type):
+        return _vectors(name, column, place)
+    if not _is_number(kind):
+        raise GraphError(
+            f"{place(0)}: column {name!r} holds {kind}: "
+            "features must be numbers, booleans, dates or texts"
+        )
+    return Block(_numbers(name, column, place), (name,))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_time(kind))
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    simple = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
+    return bool(simple or types.is_decimal(kind))
+
+
+def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    zone = column.type.tz if types.is_timestamp(column.type) else None
+    return column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+
+
+def _numbers(name: str, column: pa.ChunkedArray, place: Place, width: int = 1) -> np.ndarray:
+    """Single floats [rows, width], NaN for what is missing and for nothing else."""
+    floats = column.cast(pa.float64(), safe=False).to_numpy()
+    with np.errstate(over="ignore"):
+        values: np.ndarray = floats.astype(np.float32)
+    missing = column.is_null().to_numpy()
+    wrong = ~(np.isfinite(values) | missing)
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        raise GraphError(
+            f"{place(entry // width)}: column {name!r} must hold finite numbers, "
+            f"got {floats[entry]} (leave a cell empty where there is none)"
+        )
+    return values.reshape(-1, width)
+
+
+def _vectors(name: str, column: pa.ChunkedArray, place: Place) -> Block:
+    """A column whose cells are vectors of one length, as embeddings are."""
+    width = column.type.list_size
+    if column.null_count:
+        row = pc.index(column.is_null(), True).as_py()
+        raise GraphError(f"{place(row)}: column {name!r} has no vector")
+    entries = pa.chunked_array([chunk.flatten() for chunk in column.chunks])
+    names = tuple(f"{name}[{entry}]" for entry in range(width))
+    return Block(_numbers(name, entries, place, width), names)
+
+
+def _encoded_texts(name: str, texts: pa.Array, most_values: int) -> Block:
+    texts = pc.utf8_trim_whitespace(texts)
+    coded = pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
+    missing = f", {coded.null_count:,} missing" if coded.null_count else ""
+    if len(coded.dictionary) > most_values:
+        return _words(name, texts, missing)
+    order = pc.sort_indices(coded.dictionary)
+    rank = np.argsort(order.to_numpy())
+    values = np.zeros((len(texts), len(order)), np.float32)
+    rows = np.flatnonzero(coded.is_valid().to_numpy(zero_copy_only=False))
+    values[rows, rank[coded.indices.drop_null().to_numpy()]] = 1
+    names = tuple(f"{name}={value}" for value in coded.dictionary.take(order).to_pylist())
+    return Block(values, names, f"text, a column for each of {len(names):,} values{missing}")
+
+
+def _words(name: str, texts: pa.Array, missing: str) -> Block:
+    lists = pc.split_pattern_regex(pc.fill_null(pc.utf8_lower(texts), ""), _BETWEEN_WORDS)
+    words = pc.list_flatten(lists).dictionary_encode()
+    # A row per text and word that it holds, each once; "" is what the split leaves at an end.
+    held = np.unique(
+        np.stack([pc.list_parent_indices(lists).to_numpy(), words.indices.to_numpy()]), axis=1
+    )
+    held = held[:, held[1] != pc.index(words.dictionary, "").as_py()]
+    vocabulary = np.array(words.dictionary.to_pylist(), dtype=object)
+    frequency = np.bincount(held[1], minlength=len(vocabulary))
+    order = sorted(np.flatnonzero(frequency), key=lambda word: (-frequency[word], vocabulary[word]))
+    kept = sorted(order[:MOST_WORDS], key=lambda word: vocabulary[word])
+    rank = np.full(len(vocabulary), -1)
+    rank[kept] = np.arange(len(kept))
+    held = held[:, rank[held[1]] >= 0]
+    values = np.zeros((len(texts), len(kept)), np.float32)
+    values[held[0], rank[held[1]]] = 1
+    names = tuple(f"{name}:{vocabulary[word]}" for word in kept)
+    return Block(values, names, f"text, a column for each of {len(names):,} words{missing}")

@@ -1,0 +1,198 @@
+"""Tables about nodes: features for every node, and labels as classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
+
+from mgae.config import InputSettings
+from mgae.errors import GraphError
+from mgae.graphs.encoding import encoded
+from mgae.graphs.ids import Ids, Nodes, as_texts, listed, undictionaried
+from mgae.graphs.layout import NULLS, Hints
+from mgae.graphs.tables import Table, find_column
+
+ID_NAMES = frozenset({"id", "node", "node_id", "nodeid", "name", "__index_level_0__"})
+LABEL_NAMES = frozenset({"label", "class", "y", "target"})
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """A table with a row per node.
+
+    Attributes:
+        table: where the rows come from.
+        ids: one column [rows], all distinct.
+        names: of the other columns.
+        columns: these, [rows] each.
+    """
+
+    table: Table
+    ids: Ids
+    names: tuple[str, ...]
+    columns: tuple[pa.ChunkedArray, ...]
+
+
+@dataclass(frozen=True)
+class Features:
+    """Features of all nodes: ``x`` [nodes, F], the columns' names, and how they came about."""
+
+    x: Tensor
+    names: list[str]
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Classes of all nodes: ``y`` [nodes], -1 without one, and the classes' names in order."""
+
+    y: Tensor
+    class_names: list[str]
+    notes: list[str]
+
+
+def node_hints(settings: InputSettings) -> Hints:
+    """What tells the header of a table of nodes from its first node."""
+    chosen = (settings.id_column, settings.label_column)
+    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen)
+
+
+def feature_rows(table: Table, settings: InputSettings, with_labels: bool) -> NodeRows:
+    """The ids and features in a table; ``with_labels`` says that it has the labels too.
+
+    Raises:
+        GraphError: where an id is missing or stands there twice, or there are no features.
+    """
+    ids = _id_column(table, settings)
+    label = _label_column(table, settings, ids) if with_labels else None
+    columns = [number for number in range(len(table.names)) if number not in (ids, label)]
+    if not columns:
+        raise GraphError(f"{table.where} has no column beside {table.names[ids]!r}, the ids")
+    return _rows(table, ids, columns, [ids])
+
+
+def label_rows(table: Table, settings: InputSettings) -> NodeRows:
+    """The ids and labels in a table.
+
+    Raises:
+        GraphError: where an id is missing or stands there twice, or there are no labels.
+    """
+    ids = _id_column(table, settings)
+    label = _label_column(table, settings, ids)
+    return _rows(table, ids, [label], [ids, label])
+
+
+def _id_column(table: Table, settings: InputSettings) -> int:
+    return find_column(table, "input.id_column", settings.id_column, ID_NAMES) or 0
+
+
+def _label_column(table: Table, settings: InputSettings, ids: int) -> int:
+    label = find_column(table, "input.label_column", settings.label_column, LABEL_NAMES, {ids})
+    others = [number for number in range(len(table.names)) if number != ids]
+    if label is None and others:
+        label = others[0]
+    if label is None or label == ids:
+        raise GraphError(f"{table.where} has no labels beside {table.names[ids]!r}, the ids")
+    return label
+
+
+def _rows(table: Table, ids: int, columns: list[int], text: list[int]) -> NodeRows:
+    first, *others = table.read([ids, *columns], text)
+    keys = Ids.of([first], table.place)
+    if len(twice := keys.second_rows()):
+        name = keys.texts[int(keys.codes[0][twice[0]])]
+        raise GraphError(f"{table.place(int(twice[0]))}: a second row for the id {name}")
+    names = tuple(table.names[number] for number in columns)
+    return NodeRows(table, keys, names, tuple(others))
+
+
+def features(rows: NodeRows, nodes: Nodes, missing: str) -> Features:
+    """Features of all nodes; a missing number gets the mean of its column.
+
+    ``missing`` is what a node without a row gets: ``zero``, the ``mean``, or ``refuse``.
+
+    Raises:
+        GraphError: at a number that is not finite, or where a node without a row is refused.
+    """
+    position = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
+    # By node, so that a mean does not depend on the order of the rows.
+    order = np.argsort(position)
+    blocks, notes, gaps = [], [], []
+    for name, column in zip(rows.names, rows.columns, strict=True):
+        block = encoded(name, column, rows.table.place)
+        notes += [f"column {name!r}: {block.note}"] if block.note else []
+        values, count = _filled(block.values[order])
+        gaps += [f"{name} ({count:,})"] if count else []
+        blocks.append((values, block.names))
+    if gaps:
+        notes.append(f"missing numbers set to the mean of their column: {listed(gaps)}")
+    x = np.zeros((len(nodes.ids), sum(len(names) for _, names in blocks)), np.float32)
+    if x.shape[1] == 0:
+        raise GraphError(f"{rows.table.where} has no values beside the ids")
+    x[position[order]] = np.concatenate([values for values, _ in blocks], axis=1)
+    notes += _fill_absent(x, position, rows, nodes, missing)
+    names = [name for _, names in blocks for name in names]
+    return Features(torch.from_numpy(x), names, [f"{rows.table.where}: {n}" for n in notes])
+
+
+def _filled(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """The values with the mean of their column for NaN, and how many of these there were."""
+    gaps = np.isnan(values)
+    if not gaps.any():
+        return values, 0
+    mean = np.nanmean(values, axis=0, dtype=np.float64)
+    return np.where(gaps, mean, values).astype(np.float32), int(gaps.sum())
+
+
+def _fill_absent(
+    x: np.ndarray, position: np.ndarray, rows: NodeRows, nodes: Nodes, missing: str
+) -> list[str]:
+    """Fill the rows of ``x`` that no row of the table fills."""
+    absent = np.setdiff1d(np.arange(len(x)), position)
+    if len(absent) == 0:
+        return []
+    names = listed([nodes.ids[node] for node in absent])
+    if missing == "refuse":
+        raise GraphError(
+            f"{rows.table.where} has no features for {len(absent):,} nodes: {names} "
+            "(input.missing = zero or mean fills them)"
+        )
+    if missing == "mean":
+        x[absent] = np.delete(x, absent, axis=0).mean(axis=0, dtype=np.float64)
+    return [f"{len(absent):,} nodes without features, set to {missing}: {names}"]
+
+
+def labels(rows: NodeRows, nodes: Nodes) -> Labels:
+    """Classes of all nodes, in the order of their names; ids that are no node are left out.
+
+    Raises:
+        GraphError: where no node has a label.
+    """
+    texts = as_texts(undictionaried(rows.columns[0]))
+    position = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
+    given = ~pc.is_in(texts, pa.array([*NULLS, None])).to_numpy()
+    kept = given & (position >= 0)
+    if not kept.any():
+        raise GraphError(f"{rows.table.where} has no label for any node of the graph")
+    found = Ids.of([texts.filter(pa.array(kept))], rows.table.place)
+    classes = Nodes.of(found)
+    y = np.full(len(nodes.ids), -1)
+    y[position[kept]] = classes.positions(found.texts)[found.codes[0]]
+    notes = _label_notes(rows, nodes, position, y)
+    return Labels(torch.from_numpy(y), classes.texts.to_pylist(), notes)
+
+
+def _label_notes(rows: NodeRows, nodes: Nodes, position: np.ndarray, y: np.ndarray) -> list[str]:
+    ids = rows.ids.texts.take(pa.array(rows.ids.codes[0]))
+    unknown = ids.filter(pa.array(position < 0)).to_pylist()
+    notes = (
+        [f"labels of {len(unknown):,} unknown ids left out: {listed(unknown)}"] if unknown else []
+    )
+    without = int((y < 0).sum())
+    notes += [f"{without:,} of {len(y):,} nodes have no label"] if without else []
+    return [f"{rows.table.where}: {note}" for note in notes]

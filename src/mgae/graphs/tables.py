@@ -1,0 +1,141 @@
+"""Tables in files and in memory, as columns of pyarrow that are read when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import feather
+
+from mgae.errors import GraphError, hint
+from mgae.graphs.delimited import OnProgress, TextTable, opened, readable
+from mgae.graphs.layout import Hints, layout_of
+
+_FEATHER = (b"ARROW1", b"FEA1")
+_BINARY_ENDINGS = {".parquet": "Parquet", ".feather": "Feather", ".arrow": "Feather"}
+
+
+class Table(Protocol):
+    """A table: what messages call it, its columns' names, and whether it brings them itself."""
+
+    @property
+    def where(self) -> str: ...  # noqa: D102
+    @property
+    def names(self) -> tuple[str, ...]: ...  # noqa: D102
+    @property
+    def named(self) -> bool: ...  # noqa: D102
+
+    def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
+        """The columns of these numbers; where types are a guess, ``text`` is not to be guessed."""
+
+    def place(self, row: int) -> str:
+        """Where the row of this number stands, for messages."""
+
+
+def open_table(path: Path, hints: Hints, progress: OnProgress) -> Table:
+    """A table in a file, its kind told by its first bytes.
+
+    Raises:
+        GraphError: where the file cannot be read as a table.
+    """
+    with readable(path):
+        with opened(path) as stream:
+            magic = stream.read(8)
+        if magic.startswith(b"PAR1"):
+            return _open_parquet(path, progress)
+        if magic.startswith(_FEATHER):
+            return ArrowTable(str(path), feather.read_table(path, memory_map=False))
+        if kind := _BINARY_ENDINGS.get(path.suffix.lower()):
+            raise GraphError(f"{path} is not a {kind} file: check that it was written to the end")
+        with opened(path) as stream:
+            return TextTable(path, layout_of(path, stream, hints), progress)
+
+
+def _open_parquet(path: Path, progress: OnProgress) -> ParquetTable:
+    with pq.ParquetFile(path) as file:
+        names = tuple(file.schema_arrow.names)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise GraphError(f"{path} has two columns {twice!r}: rename one of them")
+    return ParquetTable(path, names, progress)
+
+
+@dataclass(frozen=True)
+class ArrowTable:
+    """A table in memory."""
+
+    where: str
+    table: pa.Table
+    named: bool = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the columns."""
+        return tuple(self.table.column_names)
+
+    def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
+        """These columns, as they are."""
+        return [self.table.column(column) for column in columns]
+
+    def place(self, row: int) -> str:
+        """The table and the row's number."""
+        return f"{self.where}, row {row + 1}"
+
+
+@dataclass(frozen=True)
+class ParquetTable:
+    """A Parquet file, read by row groups."""
+
+    path: Path
+    names: tuple[str, ...]
+    progress: OnProgress
+    named: bool = True
+
+    @property
+    def where(self) -> str:
+        """The file's name."""
+        return str(self.path)
+
+    def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
+        """These columns, as they are."""
+        wanted = [self.names[column] for column in columns]
+        groups = []
+        with readable(self.path), pq.ParquetFile(self.path) as file:
+            for group in range(file.num_row_groups):
+                groups.append(file.read_row_group(group, wanted))
+                self.progress(f"reading {self.path.name}", (group + 1) / file.num_row_groups)
+            table = pa.concat_tables(groups) if groups else file.read(wanted)
+        return [table.column(name) for name in wanted]
+
+    def place(self, row: int) -> str:
+        """The file and the row's number."""
+        return f"{self.path}, row {row + 1}"
+
+
+def find_column(
+    table: Table,
+    setting: str,
+    chosen: str | None,
+    known: Collection[str] = (),
+    taken: Collection[int] = (),
+) -> int | None:
+    """The chosen column's number, or else that of the first one with a known name, or None.
+
+    Raises:
+        GraphError: where there is no column of the chosen name or number.
+    """
+    if chosen is None:
+        usual = (number for number, name in enumerate(table.names) if name.lower() in known)
+        return next((number for number in usual if number not in taken), None)
+    if chosen in table.names:
+        return table.names.index(chosen)
+    if chosen.isdecimal() and 1 <= int(chosen) <= len(table.names):
+        return int(chosen) - 1
+    columns = ", ".join(table.names) if table.named else f"1 to {len(table.names)} (no header)"
+    raise GraphError(
+        f"{table.where} has no column {chosen!r} ({setting}): columns are {columns}"
+        f"{hint(chosen, table.names)}"
+    )

@@ -1,0 +1,90 @@
+"""Golden curves: a refactoring leaves the first ten losses as they were.
+
+`MGAE_UPDATE_GOLDEN=1` writes the curves anew, for a change that is meant to move them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.data import Data
+from torch_geometric.utils import to_undirected
+
+from mgae.config import RunConfig
+from mgae.files import write_json
+from mgae.graphs import MessageGraph, checked
+from mgae.methods import build_method
+from mgae.registry import LOSSES
+from mgae.seeding import Generators
+from mgae.training import train
+
+GOLDEN = Path(__file__).parent / "golden.json"
+CURVES = [(encoder, entry.name) for encoder in ("gcn", "sage") for entry in LOSSES]
+NAMES = {f"mgae {encoder} {loss}" for encoder, loss in CURVES}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Sums in another order are other bits: the curves are those of one thread."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def fixed_graph() -> MessageGraph:
+    """A ring of 24 nodes with chords; the features are written down, not drawn."""
+    nodes = torch.arange(24)
+    ring, chords = (
+        torch.stack([nodes, (nodes + 1) % 24]),
+        torch.stack([nodes, (nodes * 5 + 3) % 24]),
+    )
+    edges = to_undirected(torch.cat([ring, chords], dim=1), num_nodes=24)
+    x = torch.stack([torch.cos(nodes * k / 3.0) for k in range(1, 7)], dim=1)
+    return MessageGraph.of(checked(Data(x=x, edge_index=edges, num_nodes=24)))
+
+
+def ten_losses(encoder: str, loss: str) -> list[float]:
+    config = RunConfig(
+        encoder={"kind": encoder, "hidden_channels": 16},
+        decoder={"hidden_channels": 32},
+        loss=loss,
+        train={"epochs": 10, "step_size": 20},
+    )
+    graph, generators = fixed_graph(), Generators(0)
+    method = build_method(config, graph, generators["init"])
+    fit = train(method, graph, config.train, generators, lambda: 0.0)
+    return [record.loss for record in fit.history]
+
+
+def stored() -> dict[str, list[float]]:
+    if not GOLDEN.exists():
+        return {}
+    curves: dict[str, list[float]] = json.loads(GOLDEN.read_text(encoding="utf-8"))
+    return curves
+
+
+@pytest.mark.parametrize(("encoder", "loss"), CURVES)
+def test_the_first_ten_losses_are_what_they_were(encoder: str, loss: str) -> None:
+    name, found = f"mgae {encoder} {loss}", ten_losses(encoder, loss)
+    if os.environ.get("MGAE_UPDATE_GOLDEN") == "1":
+        kept = {other: curve for other, curve in stored().items() if other in NAMES}
+        write_json(GOLDEN, dict(sorted({**kept, name: found}.items())))
+        pytest.skip(f"wrote the curve of {name}")
+    assert name in stored(), "no curve is stored: run with MGAE_UPDATE_GOLDEN=1"
+    assert found == pytest.approx(stored()[name], rel=1e-4)
+
+
+def test_no_stored_curve_is_left_over() -> None:
+    assert set(stored()) == NAMES
+
+
+def test_the_stored_curves_differ_and_have_ten_losses() -> None:
+    curves = stored()
+    assert all(len(curve) == 10 for curve in curves.values())
+    assert len({curve[0] for curve in curves.values()}) == len(curves)
