@@ -292,3 +292,36 @@ def test_reset_parameters_is_a_new_draw_from_the_generator(kind: str) -> None:
 @pytest.mark.parametrize("kind", [entry.name for entry in DECODERS])
 def test_no_pairs_give_no_logits(kind: str) -> None:
     assert build(kind)([H1, H2], torch.empty(2, 0, dtype=torch.long), None).shape == (0,)
+
+
+# One head against all nodes
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        {"kind": "cross-correlation"},
+        {"kind": "cross-correlation", "symmetric": True},
+        {"kind": "mlp", "combine": "concat"},
+        {"kind": "inner-product"},
+    ],
+    ids=lambda settings: "-".join(map(str, settings.values())),
+)
+def test_folding_the_head_gives_the_scores_of_its_pairs(
+    decoder: dict[str, Any], depth: int, mlp_layers: int
+) -> None:
+    if decoder["kind"] != "inner-product":
+        decoder = {**decoder, "num_layers": mlp_layers, "hidden_channels": 5}
+    built = build(depth=depth, width=3, **decoder)
+    rows = torch.randn(7, depth, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    heads = torch.tensor([4, 0])
+    fast = built.score_all(rows[heads], rows, None)
+    slow = torch.stack([built.score(rows[[int(head)] * 7], rows, None) for head in heads])
+    torch.testing.assert_close(fast, slow)
+    upstream = torch.randn(fast.shape, generator=torch.Generator().manual_seed(1))
+    wanted = [rows, *built.parameters()]
+    torch.testing.assert_close(
+        torch.autograd.grad(fast, wanted, upstream), torch.autograd.grad(slow, wanted, upstream)
+    )

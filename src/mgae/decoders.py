@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 import torch
 from pydantic import Field
@@ -63,6 +63,12 @@ class Decoder(nn.Module, ABC):
         ``generator`` draws the dropout, None in evaluation.
         """
 
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Logits [h, num_nodes] of each of ``heads`` [h, K, d] with all ``rows`` as tails."""
+        count, num_nodes = heads.size(0), rows.size(0)
+        ends = heads.repeat_interleave(num_nodes, dim=0), rows.repeat(count, 1, 1)
+        return self.score(*ends, generator).view(count, num_nodes)
+
     def forward(
         self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
     ) -> Tensor:
@@ -87,12 +93,22 @@ class MLP(nn.Module):
         self.last = nn.Linear(widths[-1], 1)
         self.dropout = settings.dropout
 
+    @property
+    def first(self) -> nn.Linear:
+        """The layer that reads the pair's representation."""
+        return cast(nn.Linear, self.hidden[0] if len(self.hidden) else self.last)
+
     def forward(self, pairs: Tensor, generator: torch.Generator | None) -> Tensor:
-        """[n, in_width] → [n]."""
-        for layer in self.hidden:
-            pairs = dropout(torch.relu(layer(pairs)), self.dropout, generator)
-        logits: Tensor = self.last(pairs)
-        return logits.squeeze(1)
+        """[..., in_width] → [...]."""
+        return self.after_first(self.first(pairs), generator)
+
+    def after_first(self, read: Tensor, generator: torch.Generator | None) -> Tensor:
+        """What follows once the first layer has read a pair: [..., width] → [...]."""
+        if not len(self.hidden):
+            return read.squeeze(-1)
+        for layer in [*self.hidden[1:], self.last]:
+            read = layer(dropout(torch.relu(read), self.dropout, generator))
+        return read.squeeze(-1)
 
 
 @DECODERS.register(
@@ -120,6 +136,25 @@ class CrossCorrelationDecoder(Decoder):
         crossed = _tied(heads, tails) if self.symmetric else cross_correlation(heads, tails)
         logits: Tensor = self.mlp(crossed, generator)
         return logits
+
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Fold each head into the first weights once, Σ_k diag(h_v^(k))·W_kj.
+
+        A tail then costs K·d products with them instead of K²·d.
+        """
+        first = self.mlp.first
+        folded = torch.einsum("hkd,okjd->hjdo", heads, self._blocks(first.weight, heads.size(1)))
+        read = rows.flatten(1) @ folded.flatten(1, 2) + first.bias
+        return self.mlp.after_first(read, generator)
+
+    def _blocks(self, weight: Tensor, depth: int) -> Tensor:
+        """W_kj for all k and j: [width, K, K, d]."""
+        if not self.symmetric:
+            return weight.view(weight.size(0), depth, depth, -1)
+        order = list(combinations_with_replacement(range(depth), 2))
+        place = [order.index((min(k, j), max(k, j))) for k in range(depth) for j in range(depth)]
+        blocks = weight.view(weight.size(0), len(order), -1)[:, place]
+        return blocks.view(weight.size(0), depth, depth, -1)
 
 
 def _tied(heads: Tensor, tails: Tensor) -> Tensor:

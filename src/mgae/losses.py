@@ -178,9 +178,8 @@ class FullSoftmax(Loss):
         row, tails = row[order], positives[1][order]
 
         def cost(take: Take, part: slice) -> Tensor:
-            ends = torch.cartesian_prod(heads[part], torch.arange(num_nodes)).t()
-            logits = decoder.score(take(ends[0]), take(ends[1]), generators["dropout"])
-            logits = logits.view(-1, num_nodes)
+            tails_of_all = take(torch.arange(num_nodes))
+            logits = decoder.score_all(take(heads[part]), tails_of_all, generators["dropout"])
             here = (row >= part.start) & (row < part.stop)
             at = row[here] - part.start
             costs: Tensor = logits.logsumexp(dim=1)[at] - logits[at, tails[here]]

@@ -27,7 +27,15 @@ from mgae.splits.links import LinkSplit
 from mgae.training.checkpoint import Checkpoints
 from mgae.training.loop import EpochRecord
 
-_PACKAGES = ("mgae", "torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
+_PACKAGES = (
+    "mgae",
+    "torch",
+    "torch_geometric",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-learn-intelex",
+)
 
 
 class RunDirectory:

@@ -11,6 +11,8 @@ import typer
 from mgae.cli import options
 from mgae.cli.options import Json
 
+_COLUMNS = ("name", "tasks", "nodes", "edges", "features", "classes", "state", "license")
+
 datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
@@ -37,7 +39,7 @@ def listed(context: typer.Context, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
-        print_rows(rows)
+        print_rows(rows, _COLUMNS)
 
 
 @datasets.command("get")

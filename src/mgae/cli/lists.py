@@ -22,4 +22,4 @@ def methods(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
     else:
-        print_rows(rows)
+        print_rows(rows, ("what", "name", "summary"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -47,15 +48,19 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
     return table
 
 
-def print_rows(rows: list[dict[str, Any]]) -> None:
-    """A plain table, a column per key; numbers to the right."""
-    table = Table(box=None, pad_edge=False)
-    for name, value in rows[0].items():
-        table.add_column(name, justify="right" if isinstance(value, int) else "left")
-    for row in rows:
-        cells = (f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row.values())
-        table.add_row(*cells)
-    Console().print(table)
+def print_rows(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
+    """A plain table that is never wrapped or cut, so that it can be searched; numbers right."""
+    cells = [
+        [f"{row[c]:,}" if isinstance(row[c], int) else str(row[c]) for c in columns] for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
+    right = [isinstance(rows[0][column], int) for column in columns]
+    for line in (columns, *cells):
+        padded = (
+            text.rjust(width) if to_right else text.ljust(width)
+            for text, width, to_right in zip(line, widths, right, strict=True)
+        )
+        typer.echo("  ".join(padded).rstrip())
 
 
 def _printed(paper: Published, name: str) -> str:

@@ -12,10 +12,11 @@ from torch_geometric.data import Data
 
 from mgae.errors import GraphError
 from mgae.graphs.checks import checked
+from mgae.graphs.downloads import Progress
 from mgae.graphs.gnnbench import gnnbench_source, read_gnnbench
 from mgae.graphs.ogb import ogb_source, read_links, read_nodes
 from mgae.graphs.planetoid import planetoid_source, read_cora, read_planetoid
-from mgae.graphs.sources import Progress, Source, obtain, state
+from mgae.graphs.sources import Source, obtain, state
 from mgae.registry import DATASETS, Entry
 
 

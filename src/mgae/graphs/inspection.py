@@ -34,6 +34,7 @@ def inspect_graph(graph: Data) -> dict[str, Any]:
             "mean": round(float(degree.float().mean()), 2),
             "max": int(degree.max()),
         },
+        "degree_histogram": degree_histogram(degree),
         "unlabeled": None if graph.y is None else _unlabeled(graph.y),
         "split": _split_sizes(graph),
         "suggestion": suggestion(graph),
@@ -47,6 +48,19 @@ def degrees(graph: Data) -> Tensor:
     if graph.undirected:
         return into
     return into + torch.bincount(graph.edge_index[0], minlength=num_nodes)
+
+
+def degree_histogram(degree: Tensor) -> dict[str, int]:
+    """Nodes by degree: 0, 1, 2–3, 4–7, … up to the largest.
+
+    >>> degree_histogram(torch.tensor([1, 1, 2, 3, 9]))
+    {'0': 0, '1': 2, '2–3': 2, '4–7': 0, '8–15': 1}
+    """
+    bucket = torch.log2(degree.clamp(min=0.5)).floor().long() + 1
+    counts = torch.bincount(bucket).tolist()
+    ends = [(2 ** (number - 1), 2**number - 1) for number in range(1, len(counts))]
+    names = ["0", *(f"{low}–{high}" if low < high else str(low) for low, high in ends)]
+    return dict(zip(names, counts, strict=True))
 
 
 def suggestion(graph: Data) -> dict[str, Any]:
