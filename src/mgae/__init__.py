@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mgae.config import RunConfig
     from mgae.errors import MGAEError
     from mgae.estimator import MGAE
-    from mgae.graphs import load_graph
+    from mgae.graphs.opening import open_graph
     from mgae.pipeline import Observer, evaluate, resume, run
     from mgae.reproduction import paper_config, published
     from mgae.results import RunResult
@@ -35,7 +35,7 @@ _HOMES = {
     "RunConfig": "mgae.config",
     "RunResult": "mgae.results",
     "evaluate": "mgae.pipeline",
-    "load_graph": "mgae.graphs",
+    "open_graph": "mgae.graphs.opening",
     "paper_config": "mgae.reproduction",
     "published": "mgae.reproduction",
     "resume": "mgae.pipeline",
@@ -50,7 +50,7 @@ __all__ = [
     "RunResult",
     "__version__",
     "evaluate",
-    "load_graph",
+    "open_graph",
     "paper_config",
     "published",
     "resume",

@@ -78,10 +78,31 @@ class TrainSettings(Settings):
     step_size: int | None = Field(
         None, ge=1, description="masked edges per optimizer step; absent: all of them"
     )
+    fanouts: tuple[int, ...] | None = Field(
+        None, description="neighbors kept per node, hop by hop; absent: the whole graph is encoded"
+    )
     chunk_size: int = Field(4096, ge=1, description="pairs the decoder holds at once")
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field("auc", description="validation metric that picks the epoch")
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
+    memory_limit_gb: float | None = Field(
+        None, gt=0, description="gigabytes that training may take; absent: what is free"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sampled_steps(cls, given: Any) -> Any:
+        # A step over all masked edges would see the whole graph again.
+        sampled = isinstance(given, Mapping) and given.get("fanouts") is not None
+        endless = sampled and given.get("step_size") is None
+        return {**given, "step_size": 1024} if endless else given
+
+    @field_validator("fanouts")
+    @classmethod
+    def _some_neighbors(cls, fanouts: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if fanouts is not None and min(fanouts, default=0) < 1:
+            raise ValueError(f"must be integers ≥ 1, one for each layer, got {list(fanouts)}")
+        return fanouts
 
 
 class EvaluationSettings(Settings):
@@ -244,7 +265,7 @@ def assignments(texts: Iterable[str]) -> dict[str, Any]:
     """Read ``section.key=value`` texts; the value is TOML, or plain text where it is not.
 
     >>> assignments(["mask.ratio=0.5", "encoder=sage"])
-    {'mask': {'ratio': 0.5}, 'encoder': 'sage'}
+    {'mask': {'ratio': 0.5}, 'encoder': {'kind': 'sage'}}
     """
     table: dict[str, Any] = {}
     for text in texts:

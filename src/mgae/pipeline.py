@@ -15,6 +15,7 @@ from mgae.config import RunConfig
 from mgae.errors import MGAEError, TrainingError
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
+from mgae.memory import fitted
 from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory, check_free, write_record
 from mgae.training.loop import EpochRecord, Fit, OnEpoch
@@ -26,6 +27,9 @@ class Observer:
 
     def on_graph(self, graph: Data) -> None:
         """The graph is in."""
+
+    def on_note(self, text: str) -> None:
+        """Something the user should know."""
 
     def on_run(self, index: int, config: RunConfig) -> None:
         """Run ``index`` begins."""
@@ -61,6 +65,9 @@ def run(
         check_free(Path(out))
     graph = open_graph(config.graph if graph is None else graph, config.input)
     observer.on_graph(graph)
+    config, told = fitted(config, MessageGraph.of(graph))
+    if told is not None:
+        observer.on_note(told)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
     try:
         return _run_seeds(config, graph, directory, observer)

@@ -79,7 +79,7 @@ def test_a_file_of_settings_is_below_the_options(tmp_path: Path) -> None:
         ("train --mask-ratio 1.2", "mask.ratio must be a number in [0, 1), got 1.2"),
         ("train --encoder gnc", "unknown encoder 'gnc': known are gcn, sage (did you mean gcn?)"),
         ("train --set mask.rato=0.5", "unknown setting mask.rato"),
-        ("train nosuch", "unknown dataset 'nosuch': known are cora"),
+        ("train nosuch", "unknown dataset 'nosuch': known are amazon-computers, "),
         ("train --runs 0", "runs must be an integer ≥ 1, got 0"),
         ("train --out file/below", "cannot write to file/below"),
         ("train --out .", "is not empty"),

@@ -107,7 +107,10 @@ REFUSED = {
         r"x must be finite, got inf at \[0, 0\]",
     ),
     "too few ids": (graph_of([(0, 1)], node_ids=[7, 8]), "node_ids must name 6 nodes, got 2"),
-    "too few labels": (graph_of([(0, 1)], y=torch.ones(5)), "y must have 6 rows, got 5"),
+    "too few labels": (
+        graph_of([(0, 1)], y=torch.ones(5)),
+        r"y must have 6 rows, got the shape \(5,\)",
+    ),
     "too many weights": (
         graph_of([(0, 1)], edge_weight=torch.ones(2)),
         r"edge_weight must have the shape \[edges\], got \(2,\)",
@@ -130,14 +133,12 @@ def test_refused_with_a_message_that_names_the_field(case: str) -> None:
         checked(data)
 
 
-@pytest.mark.xfail(strict=True, reason="weights are checked before duplicates are added up")
 def test_weights_that_overflow_when_added_are_refused() -> None:
     weight = torch.tensor([3e38, 3e38])
     with pytest.raises(GraphError, match="edge_weight must be finite"):
         checked(graph_of([(0, 1), (0, 1)], edge_weight=weight))
 
 
-@pytest.mark.xfail(strict=True, reason="sums of single floats depend on the order of the edges")
 def test_duplicates_that_add_up_to_the_same_weight_make_an_undirected_graph() -> None:
     # 2²⁴ + 1 is 2²⁴ in single floats, but 1 + 1 + 2²⁴ is 2²⁴ + 2.
     edges = [(0, 1)] * 3 + [(1, 0)] * 3
@@ -145,7 +146,6 @@ def test_duplicates_that_add_up_to_the_same_weight_make_an_undirected_graph() ->
     assert checked(graph_of(edges, edge_weight=weight)).undirected is True
 
 
-@pytest.mark.xfail(strict=True, raises=IndexError, reason="y without dimensions has no size(0)")
 def test_a_single_label_is_refused() -> None:
     with pytest.raises(GraphError, match="y must have 6 rows"):
         checked(graph_of([(0, 1)], y=torch.tensor(1)))

@@ -64,8 +64,9 @@ def test_missing_numbers_are_nan_until_they_are_filled() -> None:
     assert np.isnan(block_of([True, None]).values[:, 0]).tolist() == [False, True]
 
 
-def test_few_texts_have_a_column_for_each_value_in_order() -> None:
-    block = block_of(["red", None, " blue", "red", ""])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_few_texts_have_a_column_for_each_value_in_order(kind: pa.DataType) -> None:
+    block = block_of(["red", None, " blue", "red", ""], kind)
     assert block.names == ("f=blue", "f=red")
     assert block.values.tolist() == [[0, 1], [0, 0], [1, 0], [0, 1], [0, 0]]
     assert block.note == "text, a column for each of 2 values, 2 missing"
@@ -103,6 +104,10 @@ def test_only_the_most_frequent_words_count_and_ties_go_by_the_alphabet() -> Non
     block = block_of(texts)
     once = sorted(f"f:{letter}{number:03d}" for letter in "ab" for number in range(300))
     assert block.names == (*once[:511], "f:zz")
+
+
+def test_texts_without_a_word_have_no_column() -> None:
+    assert block_of(["!" * length for length in range(1, 150)]).names == ()
 
 
 def test_vectors_have_a_column_for_each_entry() -> None:
@@ -160,7 +165,7 @@ def test_an_id_that_no_edge_has_is_kept_and_said(tmp_path: Path) -> None:
     assert graph.x.flatten().tolist() == [1, 2, 9, 3, 4]
     assert 2 not in graph.edge_index
     assert graph.notes == [
-        f"{tmp_path / 'features.csv'}: 1 ids have no edge, kept as isolated nodes: bb"
+        f"{tmp_path / 'features.csv'}: 1 id without an edge, kept as isolated: bb"
     ]
 
 
@@ -203,8 +208,8 @@ def test_labels_become_classes_in_order(tmp_path: Path) -> None:
     assert graph.class_names == ["x", "y"]
     path = tmp_path / "labels.csv"
     assert graph.notes == [
-        f"{path}: labels of 1 unknown ids left out: z",
-        f"{path}: 1 of 4 nodes have no label",
+        f"{path}: labels of 1 unknown id left out: z",
+        f"{path}: 1 node of 4 without a label",
     ]
 
 
@@ -243,6 +248,13 @@ def test_labels_that_only_features_know_are_kept(tmp_path: Path) -> None:
         labels="id,label\na,x\ne,y\nunknown,x\n",
     )
     assert graph.y.tolist() == [0, -1, -1, -1, 1]
+
+
+def test_the_index_of_a_pandas_table_holds_the_ids(tmp_path: Path) -> None:
+    table = pa.table({"f": [4, 3, 2, 1], "__index_level_0__": ["d", "c", "b", "a"]})
+    pq.write_table(table, tmp_path / "nodes.parquet")
+    graph = graph_with(tmp_path, features=str(tmp_path / "nodes.parquet"))
+    assert graph.x.tolist() == [[1], [2], [3], [4]]
 
 
 def test_features_from_parquet_keep_their_types(tmp_path: Path) -> None:

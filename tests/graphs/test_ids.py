@@ -46,6 +46,7 @@ INTEGERS = {
     "dictionary": ids_of(["3", "1"], ["1", "20"], kind=pa.dictionary(pa.int8(), pa.string())),
     "large text": ids_of(["3", "1"], ["1", "20"], kind=pa.large_string()),
     "bytes": ids_of([b"3", b"1"], [b"1", b"20"]),
+    "views, as polars has them": ids_of(["3", "1"], ["1", "20"], kind=pa.string_view()),
 }
 
 
@@ -60,10 +61,10 @@ def test_values_of_a_dictionary_that_stand_in_no_row_are_no_nodes() -> None:
     assert Nodes.of(Ids.of([pa.chunked_array([column])], place)).ids == ["a", "b"]
 
 
-NOT_INTEGERS = ["007", "+1", "-0", "1.0", "1_000", "٣", "1e3", "0x1", "", "a"]
+NOT_INTEGERS = ["007", "+1", "-0", "1.0", "1_000", "٣", "1e3", "0x1", "a"]
 
 
-@pytest.mark.parametrize("text", [text for text in NOT_INTEGERS if text])
+@pytest.mark.parametrize("text", NOT_INTEGERS)
 def test_one_id_that_is_no_plain_integer_makes_all_texts(text: str) -> None:
     assert Nodes.of(ids_of(["10", "9", text])).ids == sorted(["10", "9", text])
 
@@ -108,9 +109,9 @@ def test_refused_with_its_row(case: str) -> None:
 def test_integers_of_more_than_64_bits_are_refused_unless_there_are_texts() -> None:
     largest = str(2**63 - 1)
     assert Nodes.of(ids_of([largest, "1"])).ids == [1, 2**63 - 1]
-    with pytest.raises(GraphError, match=f"row 1: the id {2**63} does not fit into 64 bits"):
+    with pytest.raises(GraphError, match=f"row 1: {2**63} does not fit into 64 bits"):
         Nodes.of(ids_of(["1"]), ids_of(["2", str(2**63)]))
-    with pytest.raises(GraphError, match="row 0: the id -1000"):
+    with pytest.raises(GraphError, match="row 0: -1000"):
         Nodes.of(ids_of(["-1" + 9999 * "0"]))
     assert Nodes.of(ids_of([str(2**63), "x"])).ids == [str(2**63), "x"]
 

@@ -132,6 +132,8 @@ HEADERS = {
     "texts, forced": ("who,whom\na,b\n", Hints("yes"), True),
     "known names, forced": ("source,target\na,b\n", Hints("no", EDGES.known, 2), False),
     "a missing number above numbers": ("a,NA\nb,3\n", EDGES, False),
+    "a wrong number above numbers": ("a,nan\nb,3\n", EDGES, False),
+    "a sign before a name": ("who,%much\n1,2\n", EDGES, True),
     "a chosen name": ("who,whom\na,b\n", Hints(chosen=("whom",)), True),
     "a chosen number is no name": ("1,2\n3,4\n", Hints(chosen=("2",)), False),
     "one row": ("a,b\n", EDGES, False),

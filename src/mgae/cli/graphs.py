@@ -78,7 +78,10 @@ def inspect(
     from mgae.cli.progress import StageProgress
     from mgae.config import InputSettings
     from mgae.graphs.inspection import inspect_graph, plot_degrees
+    from mgae.graphs.message import MessageGraph
     from mgae.graphs.opening import open_graph
+    from mgae.memory import training_bytes
+    from mgae.reproduction import paper_config
 
     given = options.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
@@ -87,6 +90,8 @@ def inspect(
     with StageProgress(shown=not as_json) as progress:
         data = open_graph(graph, InputSettings(**given), progress.on_share)
     found = {**inspect_graph(data), "notes": list(data.get("notes") or [])}
+    need = training_bytes(paper_config(graph=graph), MessageGraph.of(data))
+    found["suggestion"]["memory_mib"] = round(need / 2**20)
     if plot is not None:
         plot_degrees(data, plot)
     if as_json:

@@ -77,7 +77,11 @@ class ProgressObserver(Observer):
         counts = ", ".join(f"{count:,} {what}" for what, count in statistics(graph).items())
         self.console.print(f"{graph.get('name') or 'graph'}: {counts}", highlight=False)
         for note in graph.get("notes") or ():
-            self.console.print(f"note: {note}", highlight=False, soft_wrap=True)
+            self.on_note(note)
+
+    def on_note(self, text: str) -> None:
+        """A line of its own."""
+        self.console.print(f"note: {text}", highlight=False, soft_wrap=True)
 
     def on_run(self, index: int, config: RunConfig) -> None:
         """A fresh bar."""

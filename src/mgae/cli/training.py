@@ -62,6 +62,10 @@ def train(
     id_column: options.IdColumn = None,
     directed: options.Directed = False,
     missing: options.Missing = None,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(metavar="GB", help="Memory to stay below. [default: what is free]"),
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -91,6 +95,7 @@ def train(
         "seed": seed,
         "protocol": protocol,
         "input": table or None,
+        "train": None if memory_limit is None else {"memory_limit_gb": memory_limit},
     }
     if resume is not None:
         given = {**chosen, "mask": mask, "mask-ratio": mask_ratio, "config": config}

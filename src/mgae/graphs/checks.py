@@ -37,8 +37,8 @@ def checked(data: Data) -> Data:
     graph.undirected = _is_undirected(edge_index, weight, num_nodes)
     if graph.x is not None:
         graph.x = _features(graph.x, num_nodes)
-    if graph.y is not None and graph.y.size(0) != num_nodes:
-        raise GraphError(f"y must have {num_nodes:,} rows, got {graph.y.size(0):,}")
+    if graph.y is not None and graph.y.shape[:1] != (num_nodes,):
+        raise GraphError(f"y must have {num_nodes:,} rows, got the shape {tuple(graph.y.shape)}")
     return graph
 
 
@@ -107,9 +107,12 @@ def _merged(
     if bool((keys[1:] > keys[:-1]).all()):
         return edge_index.clone(), None if weight is None else weight.clone()
     source, target = edge_index.numpy()
-    data = np.ones(len(source), np.int8) if weight is None else weight.numpy()
+    # In doubles, so that the order of duplicates does not make two directions differ.
+    data = np.ones(len(source), np.int8) if weight is None else weight.double().numpy()
     matrix = adjacency(source, target, data, num_nodes)
-    merged = None if weight is None else torch.from_numpy(matrix.data)
+    merged = None if weight is None else torch.from_numpy(matrix.data).float()
+    if merged is not None and not bool(torch.isfinite(merged).all()):
+        raise GraphError("edge_weight must be finite where duplicate edges are added up")
     return edges_of(matrix), merged
 
 

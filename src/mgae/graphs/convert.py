@@ -16,6 +16,7 @@ from mgae.graphs.checks import checked
 from mgae.graphs.edges import EdgeList, edges_of_table
 from mgae.graphs.files import assembled
 from mgae.graphs.formats import edges_of_matrix, edges_of_networkx
+from mgae.graphs.ids import counted
 from mgae.graphs.tables import ArrowTable
 
 _DEFAULTS = InputSettings()
@@ -75,5 +76,5 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
     graph.name = data.get("name") or "graph"
     graph.notes = list(data.get("notes") or [])
     if dropped:
-        graph.notes.append(f"the graph: {dropped:,} self-loops and duplicate edges merged")
+        graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
     return graph

@@ -40,6 +40,8 @@ def readable(path: Path) -> Iterator[None]:
     try:
         if path.is_dir():
             raise GraphError(f"{path} is a directory: name a file in it")
+        if path.exists() and not path.is_file():
+            raise GraphError(f"{path} can only be read once: save it as a file")
         yield
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from mgae.config import InputSettings
 from mgae.errors import GraphError
-from mgae.graphs.ids import Ids, first_refused, undictionaried
+from mgae.graphs.ids import Ids, first_refused, listed, undictionaried
 from mgae.graphs.layout import Hints
 from mgae.graphs.tables import Table, find_column
 
@@ -65,8 +65,8 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     columns = table.read(used, used)
     ids = Ids.of(columns[:2], table.place)
     ignored = [name for number, name in enumerate(table.names) if number not in used]
-    notes = [f"{table.where}: columns ignored: {', '.join(ignored)}"] if ignored else []
-    weights = None if weight is None else _weights(columns[2], table)
+    notes = [f"{table.where}: columns ignored: {listed(ignored, 20)}"] if ignored else []
+    weights = None if weight is None else weights_of(columns[2], table)
     return EdgeList(table.where, ids, weights, notes=tuple(notes))
 
 
@@ -79,21 +79,27 @@ def _columns(table: Table, settings: InputSettings) -> tuple[int, int, int | Non
     source = free.pop(0) if source is None and free else source
     target = free.pop(0) if target is None and free else target
     if source is None or target is None:
-        raise GraphError(f"{table.where} needs two columns with ids, got {', '.join(table.names)}")
+        raise GraphError(f"{table.where} needs two columns with ids, got {listed(table.names)}")
     if len({source, target, weight}) < 3:
         raise GraphError(
             f"{table.where}: source, target and weight must be different columns, got "
-            + ", ".join(table.names[n] for n in (source, target, weight) if n is not None)
+            + listed([table.names[n] for n in (source, target, weight) if n is not None])
         )
     return source, target, weight
 
 
-def _weights(column: pa.ChunkedArray, table: Table) -> np.ndarray:
+def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
+    """A column of weights [m].
+
+    Raises:
+        GraphError: at the first that is no finite number, or negative.
+    """
     column = undictionaried(column)
-    if pa.types.is_nested(column.type):
-        raise GraphError(f"{table.where}: a weight must be a number, got a {column.type}")
     try:
         weights = _floats(column)
+    except pa.ArrowNotImplementedError:
+        got = column.type
+        raise GraphError(f"{table.where}: a weight must be a number, got a {got}") from None
     except pa.ArrowInvalid:
         row = first_refused(column, _floats)
         raise wrong_weight(table.place(row), column[row].as_py()) from None
@@ -102,7 +108,7 @@ def _weights(column: pa.ChunkedArray, table: Table) -> np.ndarray:
 
 def _floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return (pc.utf8_trim_whitespace(column) if text else column).cast(pa.float64())
+    return (pc.utf8_trim_whitespace(column) if text else column).cast(pa.float64(), safe=False)
 
 
 def checked_weights(weights: np.ndarray, place: Callable[[int], str]) -> np.ndarray:

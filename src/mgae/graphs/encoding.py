@@ -62,7 +62,7 @@ def encoded(name: str, column: pa.ChunkedArray, place: Place) -> Block:
     if types.is_date(kind) or types.is_timestamp(kind):
         days = pc.divide(_microseconds(column).cast(pa.float64(), safe=False), float(_DAY))
         return Block(_numbers(name, days, place), (name,), "as days since 1970")
-    if types.is_fixed_size_list(kind) and _is_number(kind.value_type):
+    if types.is_fixed_size_list(kind) and kind.list_size and _is_number(kind.value_type):
         return _vectors(name, column, place)
     if not _is_number(kind):
         raise GraphError(
@@ -73,7 +73,8 @@ def encoded(name: str, column: pa.ChunkedArray, place: Place) -> Block:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_time(kind))
+    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+    return bool(text or types.is_time(kind))
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -129,21 +130,27 @@ def _encoded_texts(name: str, texts: pa.Array, most_values: int) -> Block:
 
 
 def _words(name: str, texts: pa.Array, missing: str) -> Block:
-    lists = pc.split_pattern_regex(pc.fill_null(pc.utf8_lower(texts), ""), _BETWEEN_WORDS)
-    words = pc.list_flatten(lists).dictionary_encode()
-    # A row per text and word that it holds, each once; "" is what the split leaves at an end.
-    held = np.unique(
-        np.stack([pc.list_parent_indices(lists).to_numpy(), words.indices.to_numpy()]), axis=1
-    )
-    held = held[:, held[1] != pc.index(words.dictionary, "").as_py()]
-    vocabulary = np.array(words.dictionary.to_pylist(), dtype=object)
-    frequency = np.bincount(held[1], minlength=len(vocabulary))
-    order = sorted(np.flatnonzero(frequency), key=lambda word: (-frequency[word], vocabulary[word]))
-    kept = sorted(order[:MOST_WORDS], key=lambda word: vocabulary[word])
-    rank = np.full(len(vocabulary), -1)
-    rank[kept] = np.arange(len(kept))
-    held = held[:, rank[held[1]] >= 0]
+    """Which of the most frequent words a text holds; ties and columns go by the alphabet."""
+    row, word, vocabulary = _held_words(texts)
+    frequency = np.bincount(word, minlength=len(vocabulary))
+    kept = np.sort(np.lexsort((np.arange(len(vocabulary)), -frequency))[:MOST_WORDS])
+    column = np.full(len(vocabulary), -1)
+    column[kept] = np.arange(len(kept))
+    frequent = column[word] >= 0
     values = np.zeros((len(texts), len(kept)), np.float32)
-    values[held[0], rank[held[1]]] = 1
-    names = tuple(f"{name}:{vocabulary[word]}" for word in kept)
+    values[row[frequent], column[word[frequent]]] = 1
+    names = tuple(f"{name}:{vocabulary[index]}" for index in kept)
     return Block(values, names, f"text, a column for each of {len(names):,} words{missing}")
+
+
+def _held_words(texts: pa.Array) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Text and word [held] for each word that a text holds, once; and the words in order."""
+    lists = pc.split_pattern_regex(pc.fill_null(pc.utf8_lower(texts), ""), _BETWEEN_WORDS)
+    words, row = pc.list_flatten(lists), pc.list_parent_indices(lists)
+    is_word = pc.not_equal(words, "")  # which the split leaves at the ends of a text
+    coded = words.filter(is_word).dictionary_encode()
+    order = pc.sort_indices(coded.dictionary)
+    word = np.argsort(order.to_numpy())[coded.indices.to_numpy()]
+    keys = np.unique(row.filter(is_word).to_numpy() * np.int64(len(order)) + word)
+    held = np.divmod(keys, max(1, len(order)))
+    return held[0], held[1], coded.dictionary.take(order).to_pylist()

@@ -13,7 +13,7 @@ from torch import Tensor
 from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.encoding import encoded
-from mgae.graphs.ids import Ids, Nodes, as_texts, listed, undictionaried
+from mgae.graphs.ids import Ids, Nodes, as_texts, counted, first_refused, listed, undictionaried
 from mgae.graphs.layout import NULLS, Hints
 from mgae.graphs.tables import Table, find_column
 
@@ -106,7 +106,7 @@ def _rows(table: Table, ids: int, columns: list[int], text: list[int]) -> NodeRo
     keys = Ids.of([first], table.place)
     if len(twice := keys.second_rows()):
         name = keys.texts[int(keys.codes[0][twice[0]])]
-        raise GraphError(f"{table.place(int(twice[0]))}: a second row for the id {name}")
+        raise GraphError(f"{table.place(int(twice[0]))}: a second row for the id {listed([name])}")
     names = tuple(table.names[number] for number in columns)
     return NodeRows(table, keys, names, tuple(others))
 
@@ -119,25 +119,33 @@ def features(rows: NodeRows, nodes: Nodes, missing: str) -> Features:
     Raises:
         GraphError: at a number that is not finite, or where a node without a row is refused.
     """
-    position = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
+    where, position = rows.table.where, nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
     # By node, so that a mean does not depend on the order of the rows.
     order = np.argsort(position)
-    blocks, notes, gaps = [], [], []
+    values, names, notes = _encoded_columns(rows, order)
+    if not names:
+        raise GraphError(f"{where} has no values beside the ids")
+    x = np.zeros((len(nodes.ids), len(names)), np.float32)
+    x[position[order]] = values
+    notes += _fill_absent(x, position, rows, nodes, missing)
+    return Features(torch.from_numpy(x), names, [f"{where}: {note}" for note in notes])
+
+
+def _encoded_columns(rows: NodeRows, order: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:
+    """The rows' features in this order, [rows, F], the names of the F columns, and notes."""
+    blocks: list[np.ndarray] = []
+    names: list[str] = []
+    notes, gaps = [], []
     for name, column in zip(rows.names, rows.columns, strict=True):
         block = encoded(name, column, rows.table.place)
-        notes += [f"column {name!r}: {block.note}"] if block.note else []
         values, count = _filled(block.values[order])
+        blocks.append(values)
+        names += block.names
+        notes += [f"column {name!r}: {block.note}"] if block.note else []
         gaps += [f"{name} ({count:,})"] if count else []
-        blocks.append((values, block.names))
     if gaps:
         notes.append(f"missing numbers set to the mean of their column: {listed(gaps)}")
-    x = np.zeros((len(nodes.ids), sum(len(names) for _, names in blocks)), np.float32)
-    if x.shape[1] == 0:
-        raise GraphError(f"{rows.table.where} has no values beside the ids")
-    x[position[order]] = np.concatenate([values for values, _ in blocks], axis=1)
-    notes += _fill_absent(x, position, rows, nodes, missing)
-    names = [name for _, names in blocks for name in names]
-    return Features(torch.from_numpy(x), names, [f"{rows.table.where}: {n}" for n in notes])
+    return np.concatenate(blocks, axis=1), names, notes
 
 
 def _filled(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -159,12 +167,12 @@ def _fill_absent(
     names = listed([nodes.ids[node] for node in absent])
     if missing == "refuse":
         raise GraphError(
-            f"{rows.table.where} has no features for {len(absent):,} nodes: {names} "
+            f"{rows.table.where} has no features for {counted(len(absent), 'node')}: {names} "
             "(input.missing = zero or mean fills them)"
         )
     if missing == "mean":
         x[absent] = np.delete(x, absent, axis=0).mean(axis=0, dtype=np.float64)
-    return [f"{len(absent):,} nodes without features, set to {missing}: {names}"]
+    return [f"{counted(len(absent), 'node')} without features, set to {missing}: {names}"]
 
 
 def labels(rows: NodeRows, nodes: Nodes) -> Labels:
@@ -173,26 +181,40 @@ def labels(rows: NodeRows, nodes: Nodes) -> Labels:
     Raises:
         GraphError: where no node has a label.
     """
-    texts = as_texts(undictionaried(rows.columns[0]))
+    texts = _label_texts(rows)
     position = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
     given = ~pc.is_in(texts, pa.array([*NULLS, None])).to_numpy()
     kept = given & (position >= 0)
     if not kept.any():
         raise GraphError(f"{rows.table.where} has no label for any node of the graph")
-    found = Ids.of([texts.filter(pa.array(kept))], rows.table.place)
+    labeled = np.flatnonzero(kept)
+    found = Ids.of([texts.filter(pa.array(kept))], lambda row: rows.table.place(int(labeled[row])))
     classes = Nodes.of(found)
     y = np.full(len(nodes.ids), -1)
     y[position[kept]] = classes.positions(found.texts)[found.codes[0]]
-    notes = _label_notes(rows, nodes, position, y)
+    notes = _label_notes(rows, position, y)
     return Labels(torch.from_numpy(y), classes.texts.to_pylist(), notes)
 
 
-def _label_notes(rows: NodeRows, nodes: Nodes, position: np.ndarray, y: np.ndarray) -> list[str]:
+def _label_texts(rows: NodeRows) -> pa.ChunkedArray:
+    column = undictionaried(rows.columns[0])
+    try:
+        return as_texts(column)
+    except pa.ArrowNotImplementedError:
+        row, got = 0, f"a {column.type}"
+    except pa.ArrowInvalid:
+        row = first_refused(column, as_texts)
+        got = repr(column[row].as_py())
+    raise GraphError(f"{rows.table.place(row)}: a label must be an integer or a text, got {got}")
+
+
+def _label_notes(rows: NodeRows, position: np.ndarray, y: np.ndarray) -> list[str]:
+    notes = []
     ids = rows.ids.texts.take(pa.array(rows.ids.codes[0]))
-    unknown = ids.filter(pa.array(position < 0)).to_pylist()
-    notes = (
-        [f"labels of {len(unknown):,} unknown ids left out: {listed(unknown)}"] if unknown else []
-    )
-    without = int((y < 0).sum())
-    notes += [f"{without:,} of {len(y):,} nodes have no label"] if without else []
-    return [f"{rows.table.where}: {note}" for note in notes]
+    if unknown := ids.filter(pa.array(position < 0)).to_pylist():
+        count = counted(len(unknown), "unknown id")
+        notes.append(f"{rows.table.where}: labels of {count} left out: {listed(unknown)}")
+    if without := int((y < 0).sum()):
+        count = counted(without, "node")
+        notes.append(f"{rows.table.where}: {count} of {len(y):,} without a label")
+    return notes

@@ -20,7 +20,7 @@ from mgae.graphs.features import (
     node_hints,
 )
 from mgae.graphs.formats import edges_of_file
-from mgae.graphs.ids import Nodes, listed
+from mgae.graphs.ids import Nodes, counted, listed
 from mgae.graphs.merging import merged
 from mgae.graphs.tables import open_table
 
@@ -51,7 +51,7 @@ def read_graph(
         GraphError: where a file cannot be read, with its line and what to do.
     """
     path, on_progress = Path(path).expanduser(), on_progress or _silent
-    edges = edges_of_file(path, settings.directed)
+    edges = edges_of_file(path, settings.directed, on_progress)
     if edges is None:
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
@@ -122,7 +122,7 @@ def _isolated(about: NodeRows, edges: EdgeList) -> list[str]:
     if not alone:
         return []
     return [
-        f"{about.table.where}: {len(alone):,} ids have no edge, kept as isolated nodes: "
+        f"{about.table.where}: {counted(len(alone), 'id')} without an edge, kept as isolated: "
         f"{listed(sorted(alone))}"
     ]
 

@@ -11,35 +11,38 @@ from typing import IO, Any
 import networkx as nx
 import numpy as np
 import pyarrow as pa
-from scipy import io as scipy_io
 from scipy import sparse
 
 from mgae.errors import GraphError
-from mgae.graphs.delimited import opened, readable
+from mgae.graphs.delimited import OnProgress, opened, readable
 from mgae.graphs.edges import EdgeList, checked_weights, wrong_weight
 from mgae.graphs.ids import Ids, listed
+from mgae.graphs.matrixmarket import read_matrix_market
 
 
-def edges_of_file(path: Path, directed: bool) -> EdgeList | None:
+def edges_of_file(path: Path, directed: bool, on_progress: OnProgress) -> EdgeList | None:
     """The edges in a file whose ending names one of these formats, or None with another ending.
 
     Raises:
         GraphError: where it is not in that format.
     """
     ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    if ending == ".mtx":
+        return edges_of_matrix(read_matrix_market(path, on_progress), str(path), first=1)
     if ending not in _FORMATS:
         return None
     name, read = _FORMATS[ending]
     with readable(path), opened(path) as stream:
-        try:
-            graph = read(stream)
-        # The parsers of others raise whatever they stumble over.
-        except Exception as error:
-            reason = str(error).partition("\n")[0] or type(error).__name__
-            raise GraphError(f"{path} is not a valid {name} file: {reason}") from None
+        content = io.BytesIO(stream.read())
+    try:
+        graph = read(content)
+    # The parsers of others raise whatever they stumble over.
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise GraphError(f"{path} is not a valid {name} file: {reason}") from None
     if isinstance(graph, nx.Graph):
         return edges_of_networkx(graph, str(path), directed)
-    return edges_of_matrix(graph, str(path), first=1 if ending == ".mtx" else 0)
+    return edges_of_matrix(graph, str(path))
 
 
 def edges_of_networkx(graph: nx.Graph[Any], where: str, directed: bool) -> EdgeList:
@@ -135,11 +138,11 @@ def _read_npz(stream: IO[bytes]) -> Any:
 
 def _read_gml(stream: IO[bytes]) -> nx.Graph[Any]:
     """By label, as networkx writes its names there, or by id where not every node has its own."""
-    content = stream.read()
     try:
-        return nx.read_gml(io.BytesIO(content), label="label")
+        return nx.read_gml(stream, label="label")
     except nx.NetworkXError:
-        return nx.read_gml(io.BytesIO(content), label="id")
+        stream.seek(0)
+        return nx.read_gml(stream, label="id")
 
 
 def _read_pajek(stream: IO[bytes]) -> nx.Graph[Any]:
@@ -159,5 +162,4 @@ _FORMATS: dict[str, tuple[str, Callable[[IO[bytes]], Any]]] = {
     ".paj": ("Pajek", _read_pajek),
     ".pajek": ("Pajek", _read_pajek),
     ".npz": ("scipy.sparse", _read_npz),
-    ".mtx": ("Matrix Market", scipy_io.mmread),
 }

@@ -15,7 +15,6 @@ from mgae.errors import GraphError
 
 # What str(int(text)) == text accepts.
 _INTEGER = r"^(0|-?[1-9][0-9]*)$"
-_MOST_LISTED = 5
 
 
 @dataclass(frozen=True)
@@ -106,21 +105,20 @@ class Nodes:
 def _coded(column: pa.ChunkedArray, place: Callable[[int], str]) -> tuple[np.ndarray, pa.Array]:
     """Which distinct id stands in each row [rows], and their texts."""
     column = undictionaried(column)
-    if pa.types.is_nested(column.type):
-        raise GraphError(f"{place(0)}: an id must be an integer or a text, got a {column.type}")
     if column.null_count:
         raise GraphError(f"{place(pc.index(column.is_null(), True).as_py())}: an id is missing")
     if len(column) == 0:
         return np.zeros(0, np.int32), pa.array([], pa.string())
-    chunks = column.dictionary_encode().chunks
-    codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
-    values = chunks[0].dictionary
     try:
-        return codes, as_texts(values)
+        chunks = column.dictionary_encode().chunks
+        codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+        return codes, as_texts(chunks[0].dictionary)
+    except pa.ArrowNotImplementedError:
+        row, got = 0, f"a {column.type}"
     except pa.ArrowInvalid:
-        wrong = first_refused(values, as_texts)
-    row, value = int(np.flatnonzero(codes == wrong)[0]), values[wrong].as_py()
-    raise GraphError(f"{place(row)}: an id must be an integer or a text, got {value!r}")
+        row = first_refused(column, as_texts)
+        got = repr(column[row].as_py())
+    raise GraphError(f"{place(row)}: an id must be an integer or a text, got {got}")
 
 
 def first_refused(values: pa.Array | pa.ChunkedArray, convert: Callable[[Any], Any]) -> int:
@@ -162,8 +160,8 @@ def _integers(texts: pa.Array, groups: Sequence[Ids]) -> pa.Array:
         if (found := pc.index(group.texts, text).as_py()) >= 0:
             break
     raise GraphError(
-        f"{group.place_of(found)}: the id {text[:40]} does not fit into 64 bits: "
-        "make the ids texts, as by a letter before them"
+        f"{group.place_of(found)}: {text[:40]} does not fit into 64 bits: "
+        "make such numbers texts, as by a letter before them"
     )
 
 
@@ -172,12 +170,21 @@ def _fits(integer: str) -> bool:
     return len(integer) <= 20 and -(2**63) <= int(integer) < 2**63
 
 
-def listed(texts: Sequence[Any]) -> str:
-    """The first few, and how many more there are.
+def listed(values: Sequence[Any], most: int = 5) -> str:
+    """The first few in one line, and how many more there are.
 
     >>> listed([1, 2, 3, 4, 5, 6, 7])
     '1, 2, 3, 4, 5 and 2 more'
     """
-    shown = ", ".join(map(str, texts[:_MOST_LISTED]))
-    more = len(texts) - _MOST_LISTED
+    shown = ", ".join(" ".join(str(value).split()) for value in values[:most])
+    more = len(values) - most
     return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def counted(count: int, what: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "edge"), counted(2000, "edge")
+    ('1 edge', '2,000 edges')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"

@@ -16,7 +16,7 @@ from mgae.graphs.catalogue import statistics
 
 # From here on a graph counts as dense: Planetoid's have a mean degree of 3 to 5, ogbl-ddi of 500.
 _DENSE_DEGREE = 20
-_WIDTH, _LAYERS, _DECODER_WIDTH, _CHUNK = 128, 2, 256, 4096
+_LAYERS = 2  # the paper's K
 
 
 def inspect_graph(graph: Data) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def degree_histogram(degree: Tensor) -> dict[str, int]:
 
 
 def suggestion(graph: Data) -> dict[str, Any]:
-    """Where to start: the paper's rule for the mask, its depth, and the memory that takes."""
+    """Where to start: the paper's rule for the mask, and its depth."""
     mean_degree = float(degrees(graph).float().mean())
     dense = mean_degree >= _DENSE_DEGREE
     return {
@@ -72,23 +72,7 @@ def suggestion(graph: Data) -> dict[str, Any]:
         "reason": f"the paper: {'dense' if dense else 'sparse'} graphs want it "
         f"(mean degree {mean_degree:.1f}); its own runs on Planetoid took undirected",
         "num_layers": _LAYERS,
-        "memory_mib": round(training_bytes(graph) / 2**20),
     }
-
-
-def training_bytes(graph: Data) -> int:
-    """About what training takes with the default settings, beyond the libraries themselves.
-
-    Features; weights four times (themselves, gradient, Adam's two moments); each layer's output
-    and gradient; the edges as index, mask and matrix; one chunk of the decoder.
-    """
-    nodes, edges = int(graph.num_nodes or 0), int(graph.edge_index.size(1))
-    features = 0 if graph.x is None else int(graph.x.numel()) * 4
-    inputs = nodes if graph.x is None else int(graph.x.size(1))
-    weights = 4 * 4 * (inputs * _WIDTH + _LAYERS**2 * _WIDTH * _DECODER_WIDTH)
-    layers = 6 * 4 * nodes * _WIDTH * _LAYERS
-    chunk = 8 * 4 * _CHUNK * (_LAYERS**2 * _WIDTH + _DECODER_WIDTH)
-    return features + weights + layers + 60 * edges + chunk
 
 
 def plot_degrees(graph: Data, path: Path) -> None:

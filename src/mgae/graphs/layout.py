@@ -15,10 +15,11 @@ from mgae.errors import GraphError
 
 NULLS = ("", "NA", "N/A", "null", "NULL", "None")
 _DELIMITERS = ("\t", ";", ",", "|")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
 # "# words" is a comment; "#tag" may be somebody's id.
 _COMMENT = re.compile(r"[#%](?:[\s#%]|$)")
 _COMMENT_LINES = re.compile(rb"(?m)^[#%](?=[\s#%]|$).*\n?")
+_MARK = b"\xef\xbb\xbf"  # which some editors put before UTF-8
 _HEAD_BYTES = 1 << 20
 _SAMPLE = 100
 
@@ -69,13 +70,13 @@ def layout_of(path: Path, stream: IO[bytes], hints: Hints) -> Layout:
         head += more
     _refuse_other_than_text(path, head)
     whole = not stream.read(1)
-    mark = len(head) - len(head.removeprefix(b"\xef\xbb\xbf"))
+    mark = len(head) - len(head.removeprefix(_MARK))
     text = _decoded(path, head[mark:] if whole else head[mark : head.rindex(b"\n") + 1])
     return _layout(path, list(io.StringIO(text, newline="")), mark, hints)
 
 
 def _refuse_other_than_text(path: Path, head: bytes) -> None:
-    if not head.strip():
+    if not head.removeprefix(_MARK).strip():
         raise GraphError(f"{path} is empty")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise GraphError(f"{path} is UTF-16 text: save it as UTF-8")
@@ -126,7 +127,7 @@ def _layout(path: Path, lines: list[str], mark: int, hints: Hints) -> Layout:
 
 def _leads(line: str, delimiter: str, width: int) -> bool:
     """Whether a line above all rows is blank or a comment, here also one as ``#this``."""
-    if not line.strip() or _COMMENT.match(line):
+    if not line.strip(" \r\n" if delimiter == "\t" else None) or _COMMENT.match(line):
         return True
     fields = next((fields for _, fields in records([line], delimiter)), [])
     return line.startswith(("#", "%")) and len(fields) != width
@@ -196,7 +197,8 @@ def _is_heading(cells: tuple[str, ...]) -> bool:
 
 
 def _name(cell: str, number: int) -> str:
-    return cell.strip().lstrip("#% ") or f"column{number}"
+    name = " ".join(cell.split())
+    return (name.lstrip("#% ") if number == 1 else name) or f"column{number}"
 
 
 def cleaned(chunk: bytes, delimiter: str) -> bytes:

@@ -12,7 +12,7 @@ from torch import Tensor
 from mgae.errors import GraphError
 from mgae.graphs.checks import adjacency, edges_of
 from mgae.graphs.edges import EdgeList
-from mgae.graphs.ids import Nodes
+from mgae.graphs.ids import Nodes, counted
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,18 @@ def merged(edges: EdgeList, nodes: Nodes, directed: bool) -> MergedEdges:
         raise GraphError(f"{edges.where} has no edges")
     kept = source != target
     if not kept.any():
-        raise GraphError(f"{edges.where} has no edges but {len(source):,} self-loops")
+        raise GraphError(f"{edges.where} has no edges but {counted(len(source), 'self-loop')}")
     weight = None if edges.weight is None else edges.weight[kept]
     matrix = _matrix(source[kept], target[kept], weight, len(nodes.ids))
-    counts = {"self-loops dropped": int(np.count_nonzero(~kept))}
-    counts["duplicate edges merged"] = int(np.count_nonzero(kept)) - matrix.nnz
+    loops, duplicates = int((~kept).sum()), int(kept.sum()) - matrix.nnz
+    both = 0
     if not directed:
-        matrix, counts["edges listed both ways and counted once"] = _both_ways(matrix)
-    notes = tuple(f"{edges.where}: {count:,} {what}" for what, count in counts.items() if count)
-    return MergedEdges(edges_of(matrix), _weights(edges.where, matrix), notes)
+        matrix, both = _both_ways(matrix)
+    notes = [f"{counted(loops, 'self-loop')} dropped"] if loops else []
+    notes += [f"{counted(duplicates, 'duplicate edge')} merged"] if duplicates else []
+    notes += [f"{counted(both, 'edge')} listed both ways, counted once"] if both else []
+    notes = [f"{edges.where}: {note}" for note in notes]
+    return MergedEdges(edges_of(matrix), _weights(edges.where, matrix), tuple(notes))
 
 
 def _matrix(

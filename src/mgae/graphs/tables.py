@@ -9,14 +9,13 @@ from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import feather
 
 from mgae.errors import GraphError, hint
 from mgae.graphs.delimited import OnProgress, TextTable, opened, readable
+from mgae.graphs.ids import listed
 from mgae.graphs.layout import Hints, layout_of
 
-_FEATHER = (b"ARROW1", b"FEA1")
-_BINARY_ENDINGS = {".parquet": "Parquet", ".feather": "Feather", ".arrow": "Feather"}
+_BINARY_ENDINGS = {".parquet": "Parquet", ".feather": "Feather 2", ".arrow": "Feather 2"}
 
 
 class Table(Protocol):
@@ -47,8 +46,8 @@ def open_table(path: Path, hints: Hints, progress: OnProgress) -> Table:
             magic = stream.read(8)
         if magic.startswith(b"PAR1"):
             return _open_parquet(path, progress)
-        if magic.startswith(_FEATHER):
-            return ArrowTable(str(path), feather.read_table(path, memory_map=False))
+        if magic.startswith(b"ARROW1"):
+            return _open_feather(path)
         if kind := _BINARY_ENDINGS.get(path.suffix.lower()):
             raise GraphError(f"{path} is not a {kind} file: check that it was written to the end")
         with opened(path) as stream:
@@ -61,6 +60,14 @@ def _open_parquet(path: Path, progress: OnProgress) -> ParquetTable:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise GraphError(f"{path} has two columns {twice!r}: rename one of them")
     return ParquetTable(path, names, progress)
+
+
+def _open_feather(path: Path) -> ArrowTable:
+    """Feather of version 2 is Arrow's own format; of version 1, a broken file breaks pyarrow."""
+    with pa.OSFile(str(path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    table.validate(full=True)  # pyarrow trusts what the file says of itself
+    return ArrowTable(str(path), table)
 
 
 @dataclass(frozen=True)
@@ -134,7 +141,7 @@ def find_column(
         return table.names.index(chosen)
     if chosen.isdecimal() and 1 <= int(chosen) <= len(table.names):
         return int(chosen) - 1
-    columns = ", ".join(table.names) if table.named else f"1 to {len(table.names)} (no header)"
+    columns = listed(table.names, 20) if table.named else f"1 to {len(table.names)} (no header)"
     raise GraphError(
         f"{table.where} has no column {chosen!r} ({setting}): columns are {columns}"
         f"{hint(chosen, table.names)}"

@@ -11,11 +11,12 @@ from torch import Tensor, nn
 from mgae.config import RunConfig
 from mgae.decoders import Decoder, stacked
 from mgae.encoders import Encoder, EncoderSettings
-from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
 from mgae.losses import Loss
 from mgae.masking import Mask
 from mgae.methods.base import Encoded, Method
+from mgae.methods.hiding import require_hidden
+from mgae.methods.sampled import SampledMode
 from mgae.registry import DECODERS, ENCODERS, LOSSES, MASKS, METHODS
 from mgae.seeding import Generators
 from mgae.splits.negatives import NegativeSampler
@@ -43,16 +44,19 @@ class MaskedGraphAutoencoder(Method):
         width = cast(EncoderSettings, config.encoder)
         self.decoder: Decoder = DECODERS[config.decoder.kind].build(config.decoder, width)
         self.loss: Loss = LOSSES[config.loss.kind].build(config.loss)
+        self.sampled = self._sampled_mode() if config.train.fanouts else None
+
+    def _sampled_mode(self) -> SampledMode:
+        return SampledMode(self.mask, self.encoder, self.decoder, self.loss, self.config.train)
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """A new mask, then one step for each ``train.step_size`` masked edges."""
+        if self.sampled is not None:
+            yield from ((loss, "model") for loss in self.sampled.losses(graph, generators))
+            return
         train = self.config.train
         edges = self.mask(graph, generators["mask"])
-        if edges.masked.size(1) == 0:
-            raise ConfigError(
-                f"mask.ratio {self.mask.ratio} hides no edge of this graph, "
-                "so there is nothing to predict: raise it"
-            )
+        require_hidden(edges.masked.size(1), self.mask.ratio)
         negatives = NegativeSampler.of(graph)
         for positives in edges.masked.split(train.step_size or edges.masked.size(1), dim=1):
             layers = self.encoder(edges.visible, generators["dropout"])

@@ -88,20 +88,40 @@ def train(
     return Fit(tuple(state.history), state.best_epoch, state.best_score)
 
 
-class _State:
-    """Everything that changes from epoch to epoch."""
+class Stepper:
+    """The one place where an optimizer steps."""
 
-    def __init__(self, method: Method, settings: TrainSettings, generators: Generators) -> None:
-        self.method, self.settings, self.generators = method, settings, generators
+    def __init__(self, method: Method, settings: TrainSettings) -> None:
+        self.clip = settings.clip
         self.groups = method.parameter_groups()
         self.optimizers = {
             name: torch.optim.Adam(
                 [parameter for module in modules for parameter in module.parameters()],
                 lr=settings.learning_rate,
                 weight_decay=settings.weight_decay,
+                fused=True,
             )
             for name, modules in self.groups.items()
         }
+
+    def step(self, loss: Tensor, group: str) -> None:
+        """Move one group of parameters down the gradient of a loss."""
+        optimizer = self.optimizers[group]
+        optimizer.zero_grad()
+        loss.backward()
+        if self.clip:
+            for module in self.groups[group]:
+                if parameters := list(module.parameters()):
+                    nn.utils.clip_grad_norm_(parameters, self.clip)
+        optimizer.step()
+
+
+class _State:
+    """Everything that changes from epoch to epoch."""
+
+    def __init__(self, method: Method, settings: TrainSettings, generators: Generators) -> None:
+        self.method, self.settings, self.generators = method, settings, generators
+        self.stepper = Stepper(method, settings)
         self.history: list[EpochRecord] = []
         self.best_epoch, self.best_score = 0, -math.inf
         self.best_weights = _copied(method.state_dict())
@@ -120,7 +140,7 @@ class _State:
         for loss, group in self.method.losses(graph, self.generators):
             losses.append(float(loss.detach()))
             self._check_finite("loss", losses[-1])
-            self._step(loss, group)
+            self.stepper.step(loss, group)
         return sum(losses) / len(losses)
 
     def _check_finite(self, what: str, value: float) -> None:
@@ -129,16 +149,6 @@ class _State:
                 f"the {what} is {value} in epoch {len(self.history) + 1}: lower "
                 f"train.learning_rate from {self.settings.learning_rate}, or scale the features"
             )
-
-    def _step(self, loss: Tensor, group: str) -> None:
-        optimizer = self.optimizers[group]
-        optimizer.zero_grad()
-        loss.backward()
-        if self.settings.clip:
-            for module in self.groups[group]:
-                if parameters := list(module.parameters()):
-                    nn.utils.clip_grad_norm_(parameters, self.settings.clip)
-        optimizer.step()
 
     def finish_epoch(self, loss: float, validate: Callable[[], float]) -> None:
         """Validate where it is time to, and keep the best weights."""
@@ -157,7 +167,7 @@ class _State:
         tensors = {f"best/{key}": value for key, value in self.best_weights.items()}
         tensors |= {f"method/{key}": v for key, v in _copied(self.method.state_dict()).items()}
         tensors |= {f"generator/{key}": value for key, value in self.generators.state().items()}
-        for name, optimizer in self.optimizers.items():
+        for name, optimizer in self.stepper.optimizers.items():
             for index, values in optimizer.state_dict()["state"].items():
                 tensors |= {f"adam/{name}/{index}/{k}": v.clone() for k, v in values.items()}
         return Snapshot(
@@ -175,7 +185,7 @@ class _State:
         self.best_weights = part("best")
         self.method.load_state_dict(part("method"))
         self.generators.restore(part("generator"))
-        for name, optimizer in self.optimizers.items():
+        for name, optimizer in self.stepper.optimizers.items():
             state: dict[int, dict[str, Tensor]] = {}
             for key, value in part(f"adam/{name}").items():
                 index, field = key.split("/")
