@@ -215,3 +215,23 @@ def test_only_the_order_of_scores_matters(
 
     for metric in (metrics.auc, metrics.average_precision, metrics.mean_reciprocal_rank):
         assert metric(moved(positive), moved(negative)) == metric(positive, negative)
+
+
+def test_hits_and_mrr_are_ogbs_own() -> None:
+    evaluation = pytest.importorskip("ogb.linkproppred", reason="the package ogb is not installed")
+    generator = np.random.default_rng(0)
+    positive, negative = generator.normal(1, 1, 300), generator.normal(0, 1, 400)
+    ddi = evaluation.Evaluator("ogbl-ddi")
+    for k in (1, 20, 50):
+        ddi.K = k
+        theirs = ddi.eval({"y_pred_pos": positive, "y_pred_neg": negative})[f"hits@{k}"]
+        assert metrics.hits_at(k, positive, negative) == pytest.approx(theirs)
+    own = generator.normal(0, 1, (300, 40)).round(1)  # rounded, so that there are ties
+    theirs = evaluation.Evaluator("ogbl-citation2").eval(
+        {
+            "y_pred_pos": torch.from_numpy(positive.round(1)),
+            "y_pred_neg": torch.from_numpy(own),
+        }
+    )
+    expected = float(theirs["mrr_list"].mean())
+    assert metrics.mean_reciprocal_rank(positive.round(1), own) == pytest.approx(expected, rel=1e-6)

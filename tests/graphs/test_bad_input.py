@@ -275,6 +275,14 @@ def test_refused_in_a_line_that_a_person_can_act_on(tmp_path: Path, name: str) -
     assert refusal.value.exit_code == 2
 
 
+def test_bytes_that_are_no_text_in_parquet_are_refused(tmp_path: Path) -> None:
+    names = pa.array([b"caf\xe9", b"b"]).view(pa.string())  # which pyarrow writes unseen
+    pq.write_table(pa.table({"source": names, "target": ["b", "c"]}), tmp_path / "edges.parquet")
+    with pytest.raises(MGAEError, match=r"cannot read .*edges\.parquet: .*UTF8") as refusal:
+        read_graph(tmp_path / "edges.parquet")
+    assert "\n" not in str(refusal.value)
+
+
 HANDLED = {
     "a byte order mark": Case("", edges=b"\xef\xbb\xbfa,b\nb,c\n"),
     "windows line ends": Case("", edges=b"a,b\r\nb,c\r\n"),

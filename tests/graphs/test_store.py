@@ -155,3 +155,12 @@ def test_a_changed_graph_of_the_catalogue_comes_back_changed(tmp_path: Path) -> 
     graph.x = None
     save_graph(open_graph(graph), tmp_path)
     assert stored_graph(tmp_path).x is None
+
+
+def test_names_of_classes_and_features_are_kept(tmp_path: Path) -> None:
+    graph = toy_data()
+    graph.name, graph.class_names, graph.feature_names = "mine", ["no", "yes"], list("abcdef")
+    save_graph(graph, tmp_path)
+    found = stored_graph(tmp_path)
+    assert (found.name, found.class_names) == ("mine", ["no", "yes"])
+    assert found.feature_names == list("abcdef")

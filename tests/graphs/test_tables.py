@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import datetime
 import gzip
 from pathlib import Path
 
@@ -61,6 +62,15 @@ def test_the_same_rows_in_every_kind_of_text(tmp_path: Path, case: str) -> None:
     assert not table.named
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13])
+@pytest.mark.parametrize("case", TEXTS)
+def test_the_same_rows_in_small_pieces(
+    tmp_path: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", size)
+    assert rows(opened(written(tmp_path, TEXTS[case]))) == TWO_ROWS
+
+
 @pytest.mark.parametrize("case", TEXTS)
 def test_the_same_rows_packed(tmp_path: Path, case: str) -> None:
     path = written(tmp_path, gzip.compress(TEXTS[case].encode()), "table.csv.gz")
@@ -86,7 +96,11 @@ def test_a_row_is_placed_at_the_line_that_an_editor_shows(tmp_path: Path, case: 
     assert (table.place(0), table.place(1)) == places
 
 
-def test_a_quoted_field_holds_delimiters_quotes_and_line_ends(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [1, 7, 1 << 25])
+def test_a_quoted_field_holds_delimiters_quotes_and_line_ends(
+    tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", size)
     path = written(tmp_path, 'source,target\n"a, ""b""","c\nd"\ne,f\n')
     table = opened(path)
     assert rows(table) == [('a, "b"', "c\nd"), ("e", "f")]
@@ -163,6 +177,33 @@ def test_columns_become_what_they_look_like(tmp_path: Path) -> None:
     assert rows(table, text=False) == [(7, 1, 0.5, True, None), (8, None, None, False, "x")]
 
 
+TYPES = {
+    "integers": (["1", "NA", "3"], [1, None, 3]),
+    "integers, then fractions": (["1", "2", "0.5"], [1.0, 2.0, 0.5]),
+    "nothing, then integers": (["", "NA", "3"], [None, None, 3]),
+    "numbers, then texts": (["1", "0.5", "x"], ["1", "0.5", "x"]),
+    "booleans, then numbers": (["true", "false", "1"], ["true", "false", "1"]),
+    "dates, then nothing": (["2020-01-01", "", ""], [datetime.date(2020, 1, 1), None, None]),
+    "days, then seconds": (
+        ["2020-01-01", "2020-01-01 12:00:00"],
+        [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 12)],
+    ),
+    "nothing": (["", "", "NA"], [None, None, None]),
+}
+
+
+@pytest.mark.parametrize("size", [1, 1 << 25])
+@pytest.mark.parametrize("case", TYPES)
+def test_a_column_looks_the_same_in_one_piece_and_in_many(
+    tmp_path: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", size)
+    cells, expected = TYPES[case]
+    content = "id,f\n" + "".join(f"{row},{cell}\n" for row, cell in enumerate(cells))
+    table = opened(written(tmp_path, content), Hints("yes"))
+    assert table.read([1], [])[0].to_pylist() == expected
+
+
 def test_text_stays_as_it_stands_there(tmp_path: Path) -> None:
     table = opened(written(tmp_path, "007, x \nNA,\n"))
     assert rows(table) == [("007", " x "), ("NA", "")]
@@ -179,9 +220,10 @@ def test_parquet_and_feather_are_known_by_their_content(tmp_path: Path) -> None:
         assert table.place(1) == f"{tmp_path / name}, row 2"
 
 
-def test_progress_goes_up_to_one(tmp_path: Path) -> None:
+def test_progress_goes_up_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", 100)
     steps: list[tuple[str, float]] = []
-    path = written(tmp_path, "a,b\n" * 1_000_000)
+    path = written(tmp_path, "a,b\n" * 100)
     table = open_table(path, EDGES, lambda stage, share: steps.append((stage, share)))
     table.read([0, 1], [0, 1])
     assert {stage for stage, _ in steps} == {"reading table.csv"}

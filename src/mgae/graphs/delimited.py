@@ -23,8 +23,9 @@ from mgae.graphs.layout import NULLS, Layout, cleaned, not_utf8, ragged, records
 
 OnProgress = Callable[[str, float], None]
 
-# A row must fit into a block; most do into the first of these.
-_BLOCK_BYTES = (1 << 20, 1 << 24, 1 << 28)
+_PIECE_BYTES = 1 << 25
+# What a core parses at once; a row must fit into it, and most do.
+_BLOCK_BYTES = 1 << 20
 
 
 def opened(path: Path) -> IO[bytes]:
@@ -43,7 +44,7 @@ def readable(path: Path) -> Iterator[None]:
         if path.exists() and not path.is_file():
             raise GraphError(f"{path} can only be read once: save it as a file")
         yield
-    except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
         raise GraphError(f"cannot read {path}: {reason}") from None
 
@@ -79,8 +80,12 @@ class TextTable:
             GraphError: at a ragged row, or one that is not in UTF-8.
         """
         with readable(self.path):
-            table = self._table(columns, text)
-        found = {column: table.column(str(column)) for column in columns}
+            tables = self._tables(columns, text)
+            # What looks like numbers above may turn out to be text below.
+            unclear = {c for c in columns if _kind(tables, c) is None}
+            if unclear:
+                tables = self._tables(columns, {*text, *unclear})
+        found = {column: _joined(tables, column) for column in columns}
         return [found[c] if c in text else self._typed(found[c]) for c in columns]
 
     def place(self, row: int) -> str:
@@ -89,40 +94,45 @@ class TextTable:
         line = next((line for index, line in enumerate(lines) if index == row), None)
         return f"{self.path}, row {row + 1}" if line is None else f"{self.path}, line {line}"
 
-    def _table(self, columns: Sequence[int], text: Collection[int]) -> pa.Table:
-        for block in _BLOCK_BYTES:
+    def _tables(self, columns: Sequence[int], text: Collection[int]) -> list[pa.Table]:
+        tables = [pa.table({str(column): pa.array([], pa.string()) for column in columns})]
+        for piece in pieces(self.path, self.layout, self.progress):
             try:
-                return self._parsed(columns, text, block)
+                tables.append(self._parsed(piece, columns, text))
             except pa.ArrowInvalid as error:
-                if "straddling" not in str(error) or block == _BLOCK_BYTES[-1]:
-                    return self._explained(columns, error)
-        raise AssertionError("the last block was tried")
+                raise self._explained(error) from None
+        return tables[1:] or tables
 
-    def _parsed(self, columns: Sequence[int], text: Collection[int], block: int) -> pa.Table:
+    def _parsed(self, piece: bytes, columns: Sequence[int], text: Collection[int]) -> pa.Table:
+        # In memory of its own: a thread of pyarrow that lets go of Python's at exit would abort.
+        buffer = pa.allocate_buffer(len(piece))
+        memoryview(buffer).cast("B")[:] = piece
         names = [str(column) for column in range(self.layout.width)]
-        with _Rows(self.path, self.layout, self.progress) as rows:
-            return pacsv.read_csv(
-                rows,
-                pacsv.ReadOptions(column_names=names, block_size=block),
-                pacsv.ParseOptions(delimiter=self.layout.delimiter, newlines_in_values=True),
-                pacsv.ConvertOptions(
-                    include_columns=[names[column] for column in columns],
-                    column_types={names[column]: pa.string() for column in text},
-                    null_values=NULLS,
-                    strings_can_be_null=False,  # NA may be an id; other texts are seen to below
-                ),
-            )
+        parse = pacsv.ParseOptions(delimiter=self.layout.delimiter, newlines_in_values=True)
+        convert = pacsv.ConvertOptions(
+            include_columns=[names[column] for column in columns],
+            column_types={names[column]: pa.string() for column in text},
+            null_values=NULLS,
+            true_values=("true", "True", "TRUE"),  # not 1, nor 0: these are numbers
+            false_values=("false", "False", "FALSE"),
+            strings_can_be_null=False,  # NA may be an id; other texts are seen to below
+        )
+        for block in (_BLOCK_BYTES, len(piece) + 1):
+            read = pacsv.ReadOptions(column_names=names, block_size=block)
+            try:
+                return pacsv.read_csv(pa.BufferReader(buffer), read, parse, convert)
+            except pa.ArrowInvalid as error:
+                if "straddling" not in str(error) or block > len(piece):
+                    raise
+        raise AssertionError("a block of the size of the piece holds every row of it")
 
-    def _explained(self, columns: Sequence[int], error: pa.ArrowInvalid) -> pa.Table:
-        """An empty table where there are no rows, or the error with the line that causes it."""
-        row = None
-        for row in self._records():
-            if len(row[1]) != self.layout.width:
-                raise ragged(self.path, row[0], self.layout.width, len(row[1])) from None
-        if row is None:
-            return pa.table({str(column): pa.array([], pa.string()) for column in columns})
+    def _explained(self, error: pa.ArrowInvalid) -> GraphError:
+        """The error with the line that causes it."""
+        for line, fields in self._records():
+            if len(fields) != self.layout.width:
+                return ragged(self.path, line, self.layout.width, len(fields))
         self._refuse_other_than_utf8()
-        raise GraphError(f"cannot read {self.path}: {str(error).partition(chr(10))[0]}") from None
+        return GraphError(f"cannot read {self.path}: {str(error).partition(chr(10))[0]}")
 
     def _refuse_other_than_utf8(self) -> None:
         with opened(self.path) as stream:
@@ -154,37 +164,51 @@ class TextTable:
             return column
 
 
-class _Rows:
-    """The rows of a text as a stream for pyarrow, without comments, telling how far it is."""
+def pieces(path: Path, layout: Layout, progress: OnProgress) -> Iterator[bytes]:
+    """The rows of a text in pieces of whole rows, without comments, telling how far it is."""
+    size, rest = max(1, path.stat().st_size), b""
+    with opened(path) as stream:
+        stream.seek(layout.start)
+        while chunk := stream.read(_PIECE_BYTES):
+            rest += chunk
+            packed: Any = getattr(stream, "fileobj", stream)
+            progress(f"reading {path.name}", min(1.0, packed.tell() / size))
+            cut = _end_of_rows(rest)
+            yield from _with_rows(rest[:cut], layout.delimiter)
+            rest = rest[cut:]
+    yield from _with_rows(rest, layout.delimiter)
 
-    def __init__(self, path: Path, layout: Layout, progress: OnProgress) -> None:
-        self._stage, self._size = f"reading {path.name}", max(1, path.stat().st_size)
-        self._delimiter, self._progress = layout.delimiter, progress
-        self._stream: Any = opened(path)
-        self._stream.seek(layout.start)
 
-    def __enter__(self) -> _Rows:
-        return self
+def _end_of_rows(piece: bytes) -> int:
+    """Where the last whole row ends: at a line end with an even number of quotes before it."""
+    end = piece.rfind(b"\n") + 1
+    odd = piece.count(b'"', 0, end) % 2
+    while odd and end:
+        before = piece.rfind(b"\n", 0, end - 1) + 1
+        odd ^= piece.count(b'"', before, end) % 2
+        end = before
+    return end
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
-    @property
-    def closed(self) -> bool:
-        """As files have it."""
-        return bool(self._stream.closed)
+def _with_rows(piece: bytes, delimiter: str) -> Iterator[bytes]:
+    """The piece cleaned, or nothing where no row is left in it."""
+    if delimiter in "\t ":
+        piece = cleaned(piece, delimiter)
+    if piece.strip(b" \r\n"):
+        yield piece
 
-    def close(self) -> None:
-        """As files have it."""
-        self._stream.close()
 
-    def read(self, size: int) -> bytes:
-        """About ``size`` bytes, of whole lines where they are cleaned; none at the end."""
-        chunk: bytes = self._stream.read(size)
-        packed = getattr(self._stream, "fileobj", self._stream)
-        self._progress(self._stage, min(1.0, packed.tell() / self._size))
-        if self._delimiter not in "\t ":
-            return chunk
-        chunk += self._stream.readline()
-        # Nothing would mean the end, so a chunk of comments alone leaves an empty line.
-        return cleaned(chunk, self._delimiter) or (b"\n" if chunk else b"")
+def _kind(tables: list[pa.Table], column: int) -> pa.DataType | None:
+    """The type that fits a column in all pieces, None where there is none."""
+    kinds = {table.column(str(column)).type for table in tables} - {pa.null()}
+    if len(kinds) <= 1:
+        return kinds.pop() if kinds else pa.null()
+    if all(pa.types.is_date(k) or (pa.types.is_timestamp(k) and k.tz is None) for k in kinds):
+        return pa.timestamp("us")
+    return pa.float64() if kinds <= {pa.int64(), pa.float64()} else None
+
+
+def _joined(tables: list[pa.Table], column: int) -> pa.ChunkedArray:
+    kind = _kind(tables, column)
+    columns = [table.column(str(column)).cast(kind, safe=False) for table in tables]
+    return pa.chunked_array([chunk for part in columns for chunk in part.chunks], kind)

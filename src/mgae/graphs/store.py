@@ -15,6 +15,9 @@ from mgae.files import read_tensors, write_atomically, write_json, write_tensors
 from mgae.graphs.catalogue import load_graph
 from mgae.graphs.checks import checked
 
+# What is known of a graph besides its tensors and ids.
+_FACTS = ("name", "class_names", "feature_names")
+
 
 def save_graph(graph: Data, folder: Path) -> None:
     """Keep a dataset of the catalogue by name and checksum, any other graph whole."""
@@ -25,6 +28,8 @@ def save_graph(graph: Data, folder: Path) -> None:
     (folder / "source.json").unlink(missing_ok=True)
     tensors = {key: value for key, value in graph.items() if isinstance(value, torch.Tensor)}
     write_tensors(folder / "tensors.safetensors", tensors)
+    facts = {key: graph.get(key) for key in _FACTS if graph.get(key) is not None}
+    write_json(folder / "facts.json", facts)
     ids = pa.table({"node_id": pa.array(graph.node_ids)})
     write_atomically(folder / "nodes.parquet", lambda partial: pq.write_table(ids, partial))
 
@@ -40,9 +45,10 @@ def stored_graph(folder: Path) -> Data:
             return _same_dataset(json.loads((folder / "source.json").read_text(encoding="utf-8")))
         node_ids = pq.read_table(folder / "nodes.parquet")["node_id"].to_pylist()
         tensors = read_tensors(folder / "tensors.safetensors")
+        facts = dict(json.loads((folder / "facts.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GraphError(f"the graph in {folder} is damaged: {error}") from None
-    return checked(Data(**tensors, node_ids=node_ids, num_nodes=len(node_ids)))
+    return checked(Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids)))
 
 
 def _same_dataset(source: dict[str, str]) -> Data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,7 @@ def open_table(path: Path, hints: Hints, progress: OnProgress) -> Table:
 def _open_parquet(path: Path, progress: OnProgress) -> ParquetTable:
     with pq.ParquetFile(path) as file:
         names = tuple(file.schema_arrow.names)
-    if twice := next((name for name in names if names.count(name) > 1), None):
+    if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise GraphError(f"{path} has two columns {twice!r}: rename one of them")
     return ParquetTable(path, names, progress)
 
@@ -66,7 +67,7 @@ def _open_feather(path: Path) -> ArrowTable:
     """Feather of version 2 is Arrow's own format; of version 1, a broken file breaks pyarrow."""
     with pa.OSFile(str(path)) as source:
         table = pa.ipc.open_file(source).read_all()
-    table.validate(full=True)  # pyarrow trusts what the file says of itself
+    table.validate(full=True)  # as below
     return ArrowTable(str(path), table)
 
 
@@ -115,6 +116,7 @@ class ParquetTable:
                 groups.append(file.read_row_group(group, wanted))
                 self.progress(f"reading {self.path.name}", (group + 1) / file.num_row_groups)
             table = pa.concat_tables(groups) if groups else file.read(wanted)
+            table.validate(full=True)  # pyarrow trusts what the file says of itself
         return [table.column(name) for name in wanted]
 
     def place(self, row: int) -> str:
