@@ -45,6 +45,7 @@ def test_a_graph_in_memory_comes_back_whole(tmp_path: Path) -> None:
     save_graph(graph, tmp_path / "graph")
     assert same(stored_graph(tmp_path / "graph"), graph)
     assert {file.name for file in (tmp_path / "graph").iterdir()} == {
+        "facts.json",
         "nodes.parquet",
         "tensors.safetensors",
     }
