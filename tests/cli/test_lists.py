@@ -5,7 +5,10 @@ import json
 import pytest
 
 from mgae.cli.app import main
+from mgae.cli.tables import result_table
+from mgae.config import RunConfig
 from mgae.registry import DATASETS, METHODS
+from mgae.results import RunResult, SeedResult
 from mgae.version import __version__
 
 
@@ -37,3 +40,19 @@ def test_every_method_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert call([]) in (0, 2)
     assert "train" in "".join(capsys.readouterr())
+
+
+def shown_columns(**settings: object) -> list[str]:
+    config = RunConfig(**settings)
+    names = ["auc", "ap", "mrr", *(f"hits@{k}" for k in config.evaluation.hits)]
+    figures = dict.fromkeys(names if config.task == "links" else ["accuracy", "macro_f1"], 50.0)
+    seed = SeedResult(0, figures, {}, {}, epochs=1, best_epoch=1, seconds=1.0)
+    table = result_table(RunResult(config, (seed,)), None)
+    return [str(column.header) for column in table.columns][1:]
+
+
+def test_the_table_shows_what_the_protocol_asks_for() -> None:
+    assert shown_columns() == ["AUC", "AP"]
+    assert shown_columns(graph="ogbl-ddi") == ["hits@20", "hits@30"]
+    assert shown_columns(protocol="strict")[:3] == ["AUC", "AP", "MRR"]
+    assert shown_columns(task="nodes") == ["accuracy", "macro f1"]
