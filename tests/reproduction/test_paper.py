@@ -57,3 +57,10 @@ def test_strict_takes_the_model_and_not_the_evaluation() -> None:
     config = paper_config(task="nodes", protocol="strict")
     assert config.evaluation.probe == "logistic"
     assert config.split.seed == 0
+
+
+def test_the_epoch_is_chosen_by_the_metric_that_the_graph_is_ranked_by() -> None:
+    assert paper_config(graph="cora").train.monitor == "auc"
+    ddi = paper_config(graph="ogbl-ddi", mask="directed", train={"epochs": 1})
+    assert (ddi.train.monitor, ddi.evaluation.hits) == ("hits@20", (20, 30))
+    assert (ddi.train.step_size, ddi.encoder.hidden_channels) == (65536, 256)
