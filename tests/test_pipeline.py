@@ -208,3 +208,18 @@ def test_a_free_path_gets_a_number(tmp_path: Path) -> None:
 def test_a_summary_of_one_run_has_no_spread() -> None:
     assert str(Summary.of([93.456])) == "93.46"
     assert str(Summary.of([93.0, 95.0])) == "94.00 ± 1.41"
+
+
+def test_a_handful_of_test_edges_is_said_to_be_rough() -> None:
+    class Notes(Observer):
+        def __init__(self) -> None:
+            self.notes: list[str] = []
+
+        def on_note(self, text: str) -> None:
+            self.notes.append(text)
+
+    few, nodes = Notes(), Notes()
+    run(config(), data(), observer=few)
+    run(config(task="nodes"), data(), observer=nodes)
+    assert few.notes == ["only about 24 edges are left for the test: its figures will be rough"]
+    assert nodes.notes == []

@@ -21,6 +21,9 @@ from mgae.rundirectory import RunDirectory, check_free, write_record
 from mgae.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.trial import Trial
 
+# Below this the AUC of a split is off by several points from the next.
+_FEW_EDGES = 50
+
 
 class Observer:
     """Is told how a run goes; this one keeps it to itself."""
@@ -65,9 +68,11 @@ def run(
         check_free(Path(out))
     graph = open_graph(config.graph if graph is None else graph, config.input)
     observer.on_graph(graph)
-    config, told = fitted(config, MessageGraph.of(graph))
-    if told is not None:
-        observer.on_note(told)
+    message = MessageGraph.of(graph)
+    config, told = fitted(config, message)
+    for note in (told, _too_few(config, message)):
+        if note is not None:
+            observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
     try:
         return _run_seeds(config, graph, directory, observer)
@@ -76,6 +81,14 @@ def run(
         if directory is not None and not isinstance(error, TrainingError):
             directory.discard()
         raise
+
+
+def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
+    """A warning where the figures will rest on a handful of edges."""
+    count = int(config.split.test_ratio * message.pairs.size(1))
+    if config.task != "links" or count >= _FEW_EDGES:
+        return None
+    return f"only about {max(1, count)} edges are left for the test: its figures will be rough"
 
 
 def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
