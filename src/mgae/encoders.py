@@ -111,8 +111,16 @@ class Inputs(nn.Module):
 
     def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> Features:
         """x, with some of it dropped in training."""
+        return self.dropped(self.whole(graph), generator)
+
+    def whole(self, graph: MessageGraph) -> Features:
+        """x of every node."""
         x = self.table if self.table is not None else self.identity or graph.x
         assert x is not None
+        return x
+
+    def dropped(self, x: Features, generator: torch.Generator | None) -> Features:
+        """Some of x dropped, of a sparse one among its values."""
         if isinstance(x, SparseMatrix):
             return x.with_values(dropout(x.values, self.feature_dropout, generator))
         return dropout(x, self.feature_dropout, generator)

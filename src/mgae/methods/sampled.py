@@ -10,7 +10,7 @@ from torch import Tensor
 
 from mgae.config import TrainSettings
 from mgae.decoders import Decoder
-from mgae.encoders import Encoder, Features
+from mgae.encoders import Encoder
 from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
 from mgae.losses import Loss, SampledLoss
@@ -19,7 +19,6 @@ from mgae.methods.hiding import HiddenEdges, counts_pairs, require_hidden
 from mgae.ops.dropout import dropout
 from mgae.ops.neighborhood import Neighborhood, NeighborSampler
 from mgae.ops.rows import take_rows
-from mgae.ops.sparse import SparseMatrix
 from mgae.seeding import Generators
 from mgae.splits.negatives import NegativeSampler
 
@@ -123,7 +122,8 @@ def encode_seeds(
 
     A layer is formed on the nodes that later layers still need: one hop less each time.
     """
-    h = _inputs(encoder, graph, seen.nodes, generator)
+    inputs = encoder.inputs
+    h = inputs.dropped(take_rows(inputs.whole(graph), seen.nodes), generator)
     outputs: list[Tensor] = []
     parts = zip(encoder.layers, encoder.norms, encoder.acts, strict=True)
     for hops, (layer, norm, act) in zip(reversed(range(len(seen.ends) - 1)), parts, strict=True):
@@ -132,16 +132,3 @@ def encode_seeds(
         needed = layer(h, seen.adjacency(hops))[: seen.ends[hops]]
         outputs.append(act(norm(needed)))
     return [output[: seen.ends[0]] for output in outputs]
-
-
-def _inputs(
-    encoder: Encoder, graph: MessageGraph, nodes: Tensor, generator: torch.Generator | None
-) -> Features:
-    """The nodes' rows of the features, the table or the identity; else as `Inputs`."""
-    inputs = encoder.inputs
-    whole = inputs.table if inputs.table is not None else inputs.identity or graph.x
-    assert whole is not None
-    x = take_rows(whole, nodes)
-    if isinstance(x, SparseMatrix):
-        return x.with_values(dropout(x.values, inputs.feature_dropout, generator))
-    return dropout(x, inputs.feature_dropout, generator)
