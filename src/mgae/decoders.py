@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from mgae.encoders import EncoderSettings
 from mgae.ops.crosscorrelation import cross_correlation
 from mgae.ops.dropout import dropout
+from mgae.ops.perceptron import perceptron
 from mgae.registry import DECODERS
 from mgae.settings import PartSettings
 
@@ -100,6 +101,9 @@ class MLP(nn.Module):
 
     def forward(self, pairs: Tensor, generator: torch.Generator | None) -> Tensor:
         """[..., in_width] → [...]."""
+        if len(self.hidden) == 1 and pairs.dim() == 2:
+            hidden, last = (self.first.weight, self.first.bias), (self.last.weight, self.last.bias)
+            return perceptron(pairs, hidden, last, self.dropout, generator)
         return self.after_first(self.first(pairs), generator)
 
     def after_first(self, read: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal, cast
 
 import torch
@@ -74,12 +75,19 @@ class Encoder(nn.Module, ABC):
 
         ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation.
         """
-        h: Features = self.inputs(graph, generator)
+        h = self.inputs(graph, generator)
+        return self.passed(h, [graph.adjacency] * len(self.layers), generator)
+
+    def passed(
+        self, h: Features, adjacencies: Sequence[Adjacency], generator: torch.Generator | None
+    ) -> list[Tensor]:
+        """Every layer's output from the inputs ``h``, each layer along edges of its own."""
         outputs: list[Tensor] = []
-        for layer, norm, act in zip(self.layers, self.norms, self.acts, strict=True):
+        parts = zip(self.layers, self.norms, self.acts, adjacencies, strict=True)
+        for layer, norm, act, adjacency in parts:
             if outputs:
                 h = dropout(outputs[-1], self.settings.dropout, generator)
-            outputs.append(act(norm(layer(h, graph.adjacency))))
+            outputs.append(act(norm(layer(h, adjacency)[: adjacency.num_receivers])))
         return outputs
 
     def reset_parameters(self) -> None:
@@ -121,6 +129,8 @@ class Inputs(nn.Module):
 
     def dropped(self, x: Features, generator: torch.Generator | None) -> Features:
         """Some of x dropped, of a sparse one among its values."""
+        if generator is None or self.feature_dropout == 0.0:
+            return x
         if isinstance(x, SparseMatrix):
             return x.with_values(dropout(x.values, self.feature_dropout, generator))
         return dropout(x, self.feature_dropout, generator)
@@ -142,9 +152,7 @@ class GCNLayer(nn.Module):
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
         """[num_nodes, in_width] → [num_nodes, out_width]."""
-        scale = (adjacency.degree + 1).rsqrt().unsqueeze(1).to(self.weight.dtype)
-        sent = (h @ self.weight) * scale
-        return (adjacency.sum_neighbors(sent) + sent) * scale + self.bias
+        return adjacency.convolve(h @ self.weight).add_(self.bias)
 
     def reset_parameters(self) -> None:
         """As PyG's GCNConv."""
@@ -165,10 +173,7 @@ class SAGELayer(nn.Module):
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
         """[num_nodes, in_width] → [num_nodes, out_width]."""
         neighbors, own = (h @ self.weight).chunk(2, dim=1)
-        # A node without neighbors has degree 0 and a sum of 0: its mean is 0.
-        weight = adjacency.degree.unsqueeze(1).to(self.weight.dtype)
-        divisor = torch.where(weight > 0, weight, 1)
-        return adjacency.sum_neighbors(neighbors.contiguous()) / divisor + own + self.bias
+        return adjacency.mean_neighbors(neighbors.contiguous()).add_(own).add_(self.bias)
 
     def reset_parameters(self) -> None:
         """As PyG's SAGEConv."""

@@ -75,8 +75,8 @@ class SampledLoss(Loss):
         """The negatives of each row: [2, n, m]; a tail of -1 is no pair at all."""
 
     @abstractmethod
-    def cost(self, positive: Tensor, negative: Tensor) -> Tensor:
-        """The cost of each row [n] from logits [n] and [n, m]; no pair has the logit -inf."""
+    def cost(self, logits: Tensor) -> Tensor:
+        """The summed cost of rows [n, 1 + m], the masked edge first; no pair has the logit -inf."""
 
     def __call__(
         self,
@@ -91,17 +91,18 @@ class SampledLoss(Loss):
         drawn = self.draw(positives, negatives, generators["negatives"])
         rows = torch.cat([positives.unsqueeze(2), drawn], dim=2)
         absent = rows[1] < 0
+        whole = not bool(absent.any())
+        heads, tails = rows.clamp(min=0)
 
         def cost(take: Take, part: slice) -> Tensor:
-            heads, tails = rows[:, part].clamp(min=0).flatten(1)
-            logits = decoder.score(take(heads), take(tails), generators["dropout"])
-            logits = logits.view(-1, rows.size(2))
-            logits = logits.masked_fill(absent[part], -torch.inf)
-            return self.cost(logits[:, 0], logits[:, 1:]).sum()
+            ends = take(heads[part].flatten()), take(tails[part].flatten())
+            logits = decoder.score(*ends, generators["dropout"]).view(-1, rows.size(2))
+            if not whole:
+                logits = logits.masked_fill(absent[part], -torch.inf)
+            return self.cost(logits) / num_rows
 
         num_rows, row_chunk = positives.size(1), max(1, chunk // rows.size(2))
-        total = chunked_sum(cost, stacked(layers), decoder.parameters(), num_rows, row_chunk)
-        return total / num_rows
+        return chunked_sum(cost, stacked(layers), decoder.parameters(), num_rows, row_chunk)
 
 
 @LOSSES.register(
@@ -119,9 +120,11 @@ class BinaryCrossEntropy(SampledLoss):
         count = positives.size(1)
         return negatives.sample(count * self.num_negatives, generator).view(2, count, -1)
 
-    def cost(self, positive: Tensor, negative: Tensor) -> Tensor:
+    def cost(self, logits: Tensor) -> Tensor:
         """Stable for logits of any size."""
-        return softplus(-positive) + softplus(negative).mean(dim=1)
+        sign, share = logits.new_ones(logits.size(1)), logits.new_ones(logits.size(1))
+        sign[0], share[1:] = -1, 1 / self.num_negatives
+        return (softplus(logits * sign) @ share).sum()
 
 
 @LOSSES.register(
@@ -139,10 +142,9 @@ class SampledSoftmax(SampledLoss):
         tails = negatives.sample_tails(positives[0], self.num_negatives, generator)
         return torch.stack([positives[0].unsqueeze(1).expand_as(tails), tails])
 
-    def cost(self, positive: Tensor, negative: Tensor) -> Tensor:
+    def cost(self, logits: Tensor) -> Tensor:
         """logsumexp over the row, less the positive."""
-        row = torch.cat([positive.unsqueeze(1), negative], dim=1)
-        return row.logsumexp(dim=1) - positive
+        return (logits.logsumexp(dim=1) - logits[:, 0]).sum()
 
 
 @LOSSES.register(
@@ -183,9 +185,8 @@ class FullSoftmax(Loss):
             here = (row >= part.start) & (row < part.stop)
             at = row[here] - part.start
             costs: Tensor = logits.logsumexp(dim=1)[at] - logits[at, tails[here]]
-            return costs.sum()
+            return costs.sum() / positives.size(1)
 
         head_chunk = max(1, chunk // num_nodes)
         parameters = decoder.parameters()
-        total = chunked_sum(cost, stacked(layers), parameters, heads.numel(), head_chunk)
-        return total / positives.size(1)
+        return chunked_sum(cost, stacked(layers), parameters, heads.numel(), head_chunk)

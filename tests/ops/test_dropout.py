@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mgae.ops.dropout import dropout, random_shorts
+from mgae.ops.dropout import dropout, kept, kept_scale, random_words
 
 PROPERTY = settings(deadline=None, max_examples=40)
 RATES = [0.05, 0.25, 0.5, 0.7, 0.95]
@@ -17,13 +19,14 @@ def seeded(seed: int = 0) -> torch.Generator:
 
 
 def slow_dropout(values: Tensor, p: float, generator: torch.Generator) -> Tensor:
-    """One value after the other: dropped if its number among 65,536 is below p's share."""
-    dropped_of_65536 = min(round(p * 65536), 65535)
-    numbers = (random_shorts(values.numel(), generator).int() + 32768).tolist()
-    scale = 65536 / (65536 - dropped_of_65536)
+    """One value after the other: dropped if the number that its bits spell is below p's share."""
+    share = Fraction(min(round(p * 65536), 65535), 65536)
+    bits = next(bits for bits in (1, 2, 4, 8, 16) if 2**bits % share.denominator == 0)
+    words = random_words(-(-values.numel() * bits // 32), generator).tolist()
+    numbers = [(word >> at) % 2**bits for word in words for at in range(0, 32, bits)]
     flat = [
-        0.0 if number < dropped_of_65536 else value * scale
-        for value, number in zip(values.flatten().tolist(), numbers, strict=True)
+        0.0 if number < share * 2**bits else value / (1 - float(share))
+        for value, number in zip(values.flatten().tolist(), numbers, strict=False)
     ]
     return torch.tensor(flat, dtype=values.dtype).view(values.shape)
 
@@ -69,10 +72,19 @@ def test_the_mean_stays(p: float) -> None:
     assert abs(float(result.double().mean()) - 1) < five_sigma(p, 200_001) / (1 - p)
 
 
-@pytest.mark.parametrize("lane", range(4))
-def test_each_quarter_of_a_64_bit_draw_drops_alike(lane: int) -> None:
-    share = float((dropout(torch.ones(200_000), 0.3, seeded(3))[lane::4] == 0).double().mean())
-    assert abs(share - 0.3) < five_sigma(0.3, 50_000)
+@pytest.mark.parametrize(("p", "lanes"), [(0.3, 4), (0.75, 32), (0.5, 64)])
+def test_each_part_of_a_64_bit_draw_drops_alike(p: float, lanes: int) -> None:
+    zero = (dropout(torch.ones(50_000 * lanes), p, seeded(3)) == 0).view(-1, lanes)
+    assert float((zero.double().mean(dim=0) - p).abs().max()) < five_sigma(p, 50_000)
+
+
+@pytest.mark.parametrize("p", [0.0625, 0.3, 0.5])
+def test_what_is_kept_is_one_of_two_numbers(p: float) -> None:
+    mask = kept(torch.Size([7, 31]), p, seeded(), torch.float64)
+    assert mask.shape == (7, 31)
+    assert set(mask.unique().tolist()) == {0.0, 1.0}
+    values = torch.ones(7, 31, dtype=torch.float64)
+    assert torch.equal(dropout(values, p, seeded()), mask * kept_scale(p))
 
 
 @pytest.mark.parametrize("distance", [1, 2, 3, 4])
@@ -151,14 +163,14 @@ def test_gradcheck() -> None:
 
 
 @pytest.mark.parametrize("count", range(10))
-def test_random_shorts_come_in_any_number(count: int) -> None:
-    shorts = random_shorts(count, seeded())
-    assert shorts.dtype == torch.int16
-    assert shorts.shape == (count,)
+def test_random_words_come_in_any_number(count: int) -> None:
+    words = random_words(count, seeded())
+    assert words.dtype == torch.int32
+    assert words.shape == (count,)
 
 
-@pytest.mark.parametrize("shift", [0, 4, 8, 12])
-def test_random_shorts_have_uniform_digits(shift: int) -> None:
-    shorts = random_shorts(160_000, seeded(10)).int() + 32768
-    counts = torch.bincount((shorts >> shift) & 15, minlength=16)
+@pytest.mark.parametrize("shift", range(0, 32, 4))
+def test_random_words_have_uniform_digits(shift: int) -> None:
+    words = random_words(160_000, seeded(10))
+    counts = torch.bincount((words >> shift) & 15, minlength=16)
     assert int((counts - 10_000).abs().max()) < 160_000 * five_sigma(1 / 16, 160_000)

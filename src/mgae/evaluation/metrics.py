@@ -17,8 +17,10 @@ def auc(positive: ArrayLike, negative: ArrayLike) -> float:
     >>> auc([0.9, 0.4], [0.4, 0.1])
     0.875
     """
-    labels, scores = _labeled(positive, negative)
-    return float(roc_auc_score(labels, scores))
+    positive, ordered = _floats(positive), np.sort(_floats(negative))
+    below = np.searchsorted(ordered, positive, side="left")
+    not_above = np.searchsorted(ordered, positive, side="right")
+    return float((below + not_above).mean() / (2 * ordered.size))
 
 
 def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:

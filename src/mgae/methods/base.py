@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from mgae.config import RunConfig
+from mgae.decoders import stacked
 from mgae.errors import UnsupportedError
 from mgae.graphs.message import MessageGraph
 from mgae.registry import METHODS
@@ -28,6 +30,11 @@ class Encoded:
 
     layers: Sequence[Tensor]
     undirected: bool
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """A node's layers side by side: [num_nodes, K, d]."""
+        return stacked(self.layers)
 
 
 class Method(nn.Module, ABC):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mgae.config import RunConfig
-from mgae.decoders import Decoder, stacked
+from mgae.decoders import Decoder
 from mgae.encoders import Encoder, EncoderSettings
 from mgae.graphs.message import MessageGraph
 from mgae.losses import Loss
@@ -89,6 +89,6 @@ class MaskedGraphAutoencoder(Method):
         return scores
 
     def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:
-        rows = stacked(encoded.layers)
         chunks = pairs.split(self.config.train.chunk_size, dim=1)
-        return torch.cat([self.decoder.score(rows[u], rows[v], None) for u, v in chunks])
+        rows = encoded.rows.index_select
+        return torch.cat([self.decoder.score(rows(0, u), rows(0, v), None) for u, v in chunks])

@@ -16,7 +16,6 @@ from mgae.graphs.message import MessageGraph
 from mgae.losses import Loss, SampledLoss
 from mgae.masking import Mask
 from mgae.methods.hiding import HiddenEdges, counts_pairs, require_hidden
-from mgae.ops.dropout import dropout
 from mgae.ops.neighborhood import Neighborhood, NeighborSampler
 from mgae.ops.rows import take_rows
 from mgae.seeding import Generators
@@ -124,11 +123,6 @@ def encode_seeds(
     """
     inputs = encoder.inputs
     h = inputs.dropped(take_rows(inputs.whole(graph), seen.nodes), generator)
-    outputs: list[Tensor] = []
-    parts = zip(encoder.layers, encoder.norms, encoder.acts, strict=True)
-    for hops, (layer, norm, act) in zip(reversed(range(len(seen.ends) - 1)), parts, strict=True):
-        if outputs:
-            h = dropout(outputs[-1], encoder.settings.dropout, generator)
-        needed = layer(h, seen.adjacency(hops))[: seen.ends[hops]]
-        outputs.append(act(norm(needed)))
+    hops = reversed(range(len(seen.ends) - 1))
+    outputs = encoder.passed(h, [seen.adjacency(hop) for hop in hops], generator)
     return [output[: seen.ends[0]] for output in outputs]

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mgae.ops.backend import has_kernels
+
 
 def cross_correlation(heads: Tensor, tails: Tensor) -> Tensor:
     """[n, K, d] and [n, K, d] → [n, K²·d], the block (k, j) = heads_k ⊙ tails_j at place k·K + j.
@@ -15,6 +17,8 @@ def cross_correlation(heads: Tensor, tails: Tensor) -> Tensor:
     >>> cross_correlation(heads, tails)
     tensor([[10., 14., 15., 21.]])
     """
+    if not has_kernels(heads):
+        return (heads.unsqueeze(2) * tails.unsqueeze(1)).flatten(1)
     product: Tensor = _CrossCorrelation.apply(heads, tails)  # type: ignore[no-untyped-call]
     return product
 
@@ -35,9 +39,7 @@ class _CrossCorrelation(torch.autograd.Function):
 
 def _summed(blocks: Tensor, other: Tensor) -> Tensor:
     """Σ_j blocks[:, k, j] ⊙ other[:, j] for each k."""
-    sums = torch.empty_like(other)
-    for k in range(other.size(1)):
-        torch.mul(blocks[:, k, 0], other[:, 0], out=sums[:, k])
-        for j in range(1, other.size(1)):
-            sums[:, k].addcmul_(blocks[:, k, j], other[:, j])
+    sums = blocks[:, :, 0] * other[:, :1]
+    for j in range(1, other.size(1)):
+        sums.addcmul_(blocks[:, :, j], other[:, j : j + 1])
     return sums

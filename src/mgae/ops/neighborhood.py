@@ -14,9 +14,18 @@ from mgae.ops.sampling import IsHidden, sample_edges
 
 @dataclass(frozen=True, eq=False)
 class PartialAdjacency(Adjacency):
-    """Some edges of a larger graph; ``whole_degree`` [num_nodes] is what the nodes have there."""
+    """Some edges of a larger graph, all of them into the first ``receivers`` nodes.
 
+    ``whole_degree`` [num_nodes] is what the nodes have there.
+    """
+
+    receivers: int = 0
     whole_degree: Tensor | None = None
+
+    @property
+    def num_receivers(self) -> int:
+        """The nodes whose sums are wanted."""
+        return self.receivers
 
     @property
     def degree(self) -> Tensor:
@@ -51,6 +60,7 @@ class Neighborhood:
             self.edge_index[:, :num_edges],
             num_nodes,
             self.edge_weight[:num_edges],
+            receivers=self.ends[hops],
             whole_degree=self.degree[:num_nodes],
         )
 

@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from mgae.ops.backend import has_kernels
+
+# The transposed product reads its right side at random places: this many rows stay in the cache.
+_CACHED_ROWS = 1024
+
+
+@dataclass(frozen=True, eq=False)
+class TransposedRows:
+    """Where the values of some rows lie in the transpose of their matrix: CSR [columns, rows].
+
+    ``order`` gives for each value its place among the matrix's values.
+    """
+
+    rows: slice
+    rowptr: Tensor
+    col: Tensor
+    order: Tensor
+
 
 @dataclass(frozen=True, eq=False)
 class SparseMatrix:
-    """A constant matrix [rows, columns] in CSR, with its transpose beside it.
+    """A constant matrix [rows, columns] in CSR, with its transpose beside it in blocks of rows.
 
     Autograd would build the transpose anew in each backward pass; here it is built once.
-    ``order`` gives for each value of the transpose its place among ``values``.
     """
 
     rowptr: Tensor
     col: Tensor
     values: Tensor
-    transposed_rowptr: Tensor
-    transposed_col: Tensor
-    order: Tensor
     shape: tuple[int, int]
+    blocks: tuple[TransposedRows, ...]
 
     @classmethod
     def from_dense(cls, dense: Tensor) -> SparseMatrix:
@@ -43,16 +60,12 @@ class SparseMatrix:
         cls, row: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]
     ) -> SparseMatrix:
         """Take values at (row, col), already sorted by row."""
-        order = torch.argsort(col, stable=True)
-        return cls(
-            row_pointers(row, shape[0]),
-            col,
-            values,
-            row_pointers(col[order], shape[1]),
-            row[order],
-            order,
-            shape,
-        )
+        rowptr = row_pointers(row, shape[0])
+        # Each block adds to the whole result, so a wide matrix has few of them.
+        size = max(_CACHED_ROWS, shape[1])
+        blocks = (slice(start, start + size) for start in range(0, max(1, shape[0]), size))
+        transposed = tuple(_transposed(block, rowptr, row, col, shape) for block in blocks)
+        return cls(rowptr, col, values, shape, transposed)
 
     def with_values(self, values: Tensor) -> SparseMatrix:
         """The same pattern with other values."""
@@ -60,37 +73,80 @@ class SparseMatrix:
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """The product with a dense matrix [columns, d]."""
-        matrix = self.with_values(self.values.to(dense.dtype))
-        return product(matrix.csr(), matrix.transposed_csr(), dense)
+        matrix, *transposed = (part.to(dense.dtype) for part in (self._csr, *self._transposed))
+        return product(matrix, transposed, dense)
 
     def csr(self) -> Tensor:
         """The matrix as torch knows it."""
         return csr_tensor(self.rowptr, self.col, self.values, self.shape)
 
-    def transposed_csr(self) -> Tensor:
-        """Its transpose as torch knows it."""
-        rows, columns = self.shape
-        return csr_tensor(
-            self.transposed_rowptr, self.transposed_col, self.values[self.order], (columns, rows)
-        )
+    @cached_property
+    def _csr(self) -> Tensor:
+        return self.csr()
+
+    @cached_property
+    def _transposed(self) -> list[Tensor]:
+        return [
+            csr_tensor(
+                block.rowptr,
+                block.col,
+                self.values[block.order],
+                (self.shape[1], block.rows.stop - block.rows.start),
+            )
+            for block in self.blocks
+        ]
+
+
+def _transposed(
+    rows: slice, rowptr: Tensor, row: Tensor, col: Tensor, shape: tuple[int, int]
+) -> TransposedRows:
+    stop = min(rows.stop, shape[0])
+    first, last = int(rowptr[rows.start]), int(rowptr[stop])
+    order = first + torch.argsort(col[first:last], stable=True)
+    pointers = row_pointers(col[order], shape[1])
+    return TransposedRows(slice(rows.start, stop), pointers, row[order] - rows.start, order)
 
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:
+    def forward(ctx: Any, matrix: Tensor, transposed: Sequence[Tensor], dense: Tensor) -> Tensor:
         ctx.transposed = transposed
-        result: Tensor = torch.sparse.mm(matrix, dense)
-        return result
+        return _multiplied(matrix, dense)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, torch.sparse.mm(ctx.transposed, grads[0])
+        upstream, (first, *others) = grads[0].contiguous(), ctx.transposed
+        total = _multiplied(first, upstream[: first.size(1)])
+        start = first.size(1)
+        for block in others:
+            torch.addmm(total, block, upstream[start : start + block.size(1)], out=total)
+            start += block.size(1)
+        return None, None, total
 
 
-def product(matrix: Tensor, transposed: Tensor, dense: Tensor) -> Tensor:
-    """``matrix @ dense`` for a constant CSR matrix whose transpose is at hand."""
+def _multiplied(matrix: Tensor, dense: Tensor) -> Tensor:
+    """`torch.sparse.mm` without its two passes that fill and copy the result."""
+    out = dense.new_empty(matrix.size(0), dense.size(1))
+    return torch.addmm(out, matrix, dense, beta=0, out=out)
+
+
+def product(matrix: Tensor, transposed: Sequence[Tensor], dense: Tensor) -> Tensor:
+    """``matrix @ dense`` for a constant CSR matrix.
+
+    Its transpose is at hand, divided into blocks of columns.
+    """
+    if not has_kernels(dense):
+        return _gathered(matrix, dense)
     result: Tensor = _Product.apply(matrix, transposed, dense)  # type: ignore[no-untyped-call]
     return result
+
+
+def _gathered(matrix: Tensor, dense: Tensor) -> Tensor:
+    """The same by operations that every device has."""
+    counts = matrix.crow_indices().diff()
+    row = torch.arange(matrix.size(0), device=dense.device).repeat_interleave(counts)
+    sent = dense.index_select(0, matrix.col_indices()) * matrix.values().unsqueeze(1)
+    return dense.new_zeros(matrix.size(0), dense.size(1)).index_add(0, row, sent)
 
 
 def row_pointers(sorted_rows: Tensor, num_rows: int) -> Tensor:

@@ -1,0 +1,14 @@
+"""Which operations compute: our own kernels on a CPU, torch's own elsewhere."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def has_kernels(tensor: Tensor) -> bool:
+    """Whether ours are used for this tensor.
+
+    They are fast by what a CPU is slow at: filling memory, comparing to booleans, building a
+    transpose. CUDA and MPS have good kernels for that, and not all that ours are made of.
+    """
+    return tensor.device.type == "cpu"
