@@ -140,3 +140,20 @@ def test_only_and_its_complement_share_out_the_edges(graph: MessageGraph, seed: 
     if graph.edge_weight is not None:
         weight = torch.cat([part.edge_weight for part in parts if part.edge_weight is not None])
         assert torch.equal(weight[keys.argsort()], graph.edge_weight)
+
+
+@PROPERTY
+@given(graph=graphs, seed=st.integers(0, 2**20))
+def test_what_is_kept_of_a_direction_is_at_hand_sorted_by_source(
+    graph: MessageGraph, seed: int
+) -> None:
+    chance = torch.Generator().manual_seed(seed)
+    kept = torch.rand(graph.edge_index.size(1), generator=chance) < 0.5
+    some = graph.only(kept, undirected=False)
+    assert some.by_source is not None
+    edges, weight = some.by_source
+    order = torch.argsort(some.edge_index[0], stable=True)
+    assert torch.equal(edges, some.edge_index[:, order])
+    if some.edge_weight is not None:
+        assert weight is not None
+        assert torch.equal(weight, some.edge_weight[order])

@@ -42,10 +42,10 @@ def test_row_pointers_of_nothing_are_zero() -> None:
 
 def test_from_dense_keeps_the_non_zeros_by_row_and_by_column(matrix: SparseMatrix) -> None:
     assert matrix.shape == (2, 3)
-    assert matrix.rowptr.tolist() == [0, 2, 3]
-    assert matrix.col.tolist() == [0, 1, 2]
+    assert matrix.pattern.rowptr.tolist() == [0, 2, 3]
+    assert matrix.pattern.col.tolist() == [0, 1, 2]
     assert matrix.values.tolist() == [1.0, 2.0, 3.0]
-    (block,) = matrix.blocks
+    (block,) = matrix.pattern.blocks
     assert block.rowptr.tolist() == [0, 1, 2, 3]
     assert block.col.tolist() == [0, 0, 1]
     assert block.order.tolist() == [0, 1, 2]
@@ -54,7 +54,7 @@ def test_from_dense_keeps_the_non_zeros_by_row_and_by_column(matrix: SparseMatri
 def test_order_finds_each_value_of_the_transpose() -> None:
     matrix = SparseMatrix.from_dense(torch.tensor([[0.0, 1.0], [2.0, 3.0]]))
     assert matrix.values.tolist() == [1.0, 2.0, 3.0]
-    assert matrix.blocks[0].order.tolist() == [1, 0, 2]
+    assert matrix.pattern.blocks[0].order.tolist() == [1, 0, 2]
 
 
 def test_product_is_the_one_worked_by_hand(matrix: SparseMatrix) -> None:
@@ -132,7 +132,8 @@ def test_many_blocks_of_rows_give_the_same_gradient(rows: int, columns: int, see
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse, "_CACHED_ROWS", 5)
         matrix = SparseMatrix.from_dense(dense)
-    assert len(matrix.blocks) == -(-rows // max(5, columns))
+        num_blocks = len(matrix.pattern.blocks)
+    assert num_blocks == -(-rows // max(5, columns))
     upstream = torch.randn(rows, 3, generator=torch.Generator().manual_seed(seed)).double()
     torch.testing.assert_close(gradient_with(matrix, upstream), dense.t() @ upstream)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from torch import Tensor
 from mgae.errors import GraphError
 from mgae.files import write_atomically, write_json
 from mgae.graphs.message import MessageGraph
-from mgae.ops.sparse import SparseMatrix
+from mgae.ops.sparse import Pattern, SparseMatrix
 
 # What is computed from the edges: as large as they are, so it has files of its own.
 _DERIVED = ("edge_keys", "pair_of_edge", "pairs")
@@ -67,16 +66,12 @@ def _mapped(path: Path) -> Tensor:
 
 def _feature_arrays(x: Tensor | SparseMatrix | None) -> dict[str, Tensor | None]:
     if isinstance(x, SparseMatrix):
-        return {f"x_{name}": getattr(x, name) for name in _sparse_fields()}
+        return {"x_rowptr": x.pattern.rowptr, "x_col": x.pattern.col, "x_values": x.values}
     return {"x": x}
 
 
 def _features(arrays: dict[str, Tensor], facts: dict[str, Any]) -> Tensor | SparseMatrix | None:
     if "x_values" not in arrays:
         return arrays.get("x")
-    parts: dict[str, Any] = {name: arrays[f"x_{name}"] for name in _sparse_fields()}
-    return SparseMatrix(**parts, shape=(facts["num_nodes"], facts["num_features"]))
-
-
-def _sparse_fields() -> list[str]:
-    return [field.name for field in fields(SparseMatrix) if field.name != "shape"]
+    shape = (facts["num_nodes"], facts["num_features"])
+    return SparseMatrix(Pattern(arrays["x_rowptr"], arrays["x_col"], shape), arrays["x_values"])

@@ -27,6 +27,7 @@ class MessageGraph:
         x: features [num_nodes, F], sparse where that is faster, or None.
         edge_weight: [m], or None.
         undirected: whether each edge has its reverse.
+        by_source: the edges and weights sorted by source and then target, where they are at hand.
     """
 
     edge_index: Tensor
@@ -34,6 +35,7 @@ class MessageGraph:
     x: Tensor | SparseMatrix | None = None
     edge_weight: Tensor | None = None
     undirected: bool = True
+    by_source: tuple[Tensor, Tensor | None] | None = None
 
     @classmethod
     def of(cls, graph: Data) -> Self:
@@ -51,12 +53,27 @@ class MessageGraph:
 
         ``undirected=False`` says that this takes an edge without its reverse.
         """
+        both_ways = self.undirected if undirected is None else undirected
         return replace(
             self,
             edge_index=self.edge_index[:, kept],
             edge_weight=None if self.edge_weight is None else self.edge_weight[kept],
-            undirected=self.undirected if undirected is None else undirected,
+            undirected=both_ways,
+            by_source=None if both_ways else self._only_by_source(kept),
         )
+
+    def _only_by_source(self, kept: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What `only` keeps, sorted by source: filtered from all edges, which are sorted once."""
+        order, edges = self._order_by_source
+        still = kept[order]
+        weight = None if self.edge_weight is None else self.edge_weight[order[still]]
+        return edges[:, still], weight
+
+    @cached_property
+    def _order_by_source(self) -> tuple[Tensor, Tensor]:
+        order = torch.argsort(self.edge_index[0], stable=True)
+        # Turned around, the edges of an undirected graph are the same list.
+        return order, self.edge_index.flip(0) if self.undirected else self.edge_index[:, order]
 
     @property
     def num_features(self) -> int:
@@ -66,7 +83,9 @@ class MessageGraph:
     @cached_property
     def adjacency(self) -> Adjacency:
         """The edges as an operator."""
-        return Adjacency(self.edge_index, self.num_nodes, self.edge_weight, self.undirected)
+        return Adjacency(
+            self.edge_index, self.num_nodes, self.edge_weight, self.undirected, self.by_source
+        )
 
     @cached_property
     def edge_keys(self) -> Tensor:

@@ -18,13 +18,15 @@ class Adjacency:
     """Message edges [2, m], sorted by target and then source, as an operator on node features.
 
     ``symmetric`` promises that each edge has its reverse with the same weight, so that the matrix
-    is its own transpose.
+    is its own transpose. ``by_source`` are the same edges and weights sorted by source and then
+    target, where somebody has them: they spare a sort.
     """
 
     edge_index: Tensor
     num_nodes: int
     edge_weight: Tensor | None = None
     symmetric: bool = False
+    by_source: tuple[Tensor, Tensor | None] | None = None
 
     @property
     def num_receivers(self) -> int:
@@ -77,9 +79,13 @@ class Adjacency:
             return matrix, matrix if same else self._csr(
                 target, source, self.edge_weight, sent, received, loops
             )
-        order = torch.argsort(source, stable=True)
+        (sender, receiver), weight = self.by_source or self._sorted_by_source()
+        return matrix, self._csr(sender, receiver, weight, sent, received, loops)
+
+    def _sorted_by_source(self) -> tuple[Tensor, Tensor | None]:
+        order = torch.argsort(self.edge_index[0], stable=True)
         weight = None if self.edge_weight is None else self.edge_weight[order]
-        return matrix, self._csr(source[order], target[order], weight, sent, received, loops)
+        return self.edge_index[:, order], weight
 
     def _csr(
         self,

@@ -17,9 +17,10 @@ def take_rows(matrix: Tensor | SparseMatrix, rows: Tensor) -> Tensor | SparseMat
     """
     if isinstance(matrix, Tensor):
         return matrix.index_select(0, rows)
-    first = matrix.rowptr[rows]
-    counts = matrix.rowptr[rows + 1] - first
+    rowptr, col = matrix.pattern.rowptr, matrix.pattern.col
+    first = rowptr[rows]
+    counts = rowptr[rows + 1] - first
     row = torch.arange(rows.numel()).repeat_interleave(counts)
     place = torch.arange(row.numel()) + (first - counts.cumsum(0) + counts)[row]
     shape = (rows.numel(), matrix.shape[1])
-    return SparseMatrix.from_coordinates(row, matrix.col[place], matrix.values[place], shape)
+    return SparseMatrix.from_coordinates(row, col[place], matrix.values[place], shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,24 +24,51 @@ class TransposedRows:
     ``order`` gives for each value its place among the matrix's values.
     """
 
-    rows: slice
     rowptr: Tensor
     col: Tensor
     order: Tensor
+    shape: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
-class SparseMatrix:
-    """A constant matrix [rows, columns] in CSR, with its transpose beside it in blocks of rows.
+class Pattern:
+    """Where the values of a matrix [rows, columns] are: CSR, and its transpose in blocks of rows.
 
     Autograd would build the transpose anew in each backward pass; here it is built once.
     """
 
     rowptr: Tensor
     col: Tensor
-    values: Tensor
     shape: tuple[int, int]
-    blocks: tuple[TransposedRows, ...]
+
+    @cached_property
+    def blocks(self) -> list[TransposedRows]:
+        """The transpose, block by block."""
+        # Each block adds to the whole result, so a wide matrix has few of them.
+        size = max(_CACHED_ROWS, self.shape[1])
+        starts = range(0, max(1, self.shape[0]), size)
+        return [self._block(start, min(start + size, self.shape[0])) for start in starts]
+
+    def _block(self, start: int, stop: int) -> TransposedRows:
+        pointers = self.rowptr[start : stop + 1]
+        first, last = int(pointers[0]), int(pointers[-1])
+        row = torch.arange(stop - start).repeat_interleave(pointers.diff())
+        order = torch.argsort(self.col[first:last], stable=True)
+        columns = self.col[first:last][order]
+        return TransposedRows(
+            row_pointers(columns, self.shape[1]),
+            row[order],
+            first + order,
+            (self.shape[1], stop - start),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SparseMatrix:
+    """A constant matrix: the ``values`` [n] at the places of a pattern, row by row."""
+
+    pattern: Pattern
+    values: Tensor
 
     @classmethod
     def from_dense(cls, dense: Tensor) -> SparseMatrix:
@@ -60,16 +87,16 @@ class SparseMatrix:
         cls, row: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]
     ) -> SparseMatrix:
         """Take values at (row, col), already sorted by row."""
-        rowptr = row_pointers(row, shape[0])
-        # Each block adds to the whole result, so a wide matrix has few of them.
-        size = max(_CACHED_ROWS, shape[1])
-        blocks = (slice(start, start + size) for start in range(0, max(1, shape[0]), size))
-        transposed = tuple(_transposed(block, rowptr, row, col, shape) for block in blocks)
-        return cls(rowptr, col, values, shape, transposed)
+        return cls(Pattern(row_pointers(row, shape[0]), col, shape), values)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """[rows, columns]."""
+        return self.pattern.shape
 
     def with_values(self, values: Tensor) -> SparseMatrix:
         """The same pattern with other values."""
-        return replace(self, values=values)
+        return SparseMatrix(self.pattern, values)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
         """The product with a dense matrix [columns, d]."""
@@ -78,7 +105,7 @@ class SparseMatrix:
 
     def csr(self) -> Tensor:
         """The matrix as torch knows it."""
-        return csr_tensor(self.rowptr, self.col, self.values, self.shape)
+        return csr_tensor(self.pattern.rowptr, self.pattern.col, self.values, self.shape)
 
     @cached_property
     def _csr(self) -> Tensor:
@@ -87,24 +114,9 @@ class SparseMatrix:
     @cached_property
     def _transposed(self) -> list[Tensor]:
         return [
-            csr_tensor(
-                block.rowptr,
-                block.col,
-                self.values[block.order],
-                (self.shape[1], block.rows.stop - block.rows.start),
-            )
-            for block in self.blocks
+            csr_tensor(block.rowptr, block.col, self.values[block.order], block.shape)
+            for block in self.pattern.blocks
         ]
-
-
-def _transposed(
-    rows: slice, rowptr: Tensor, row: Tensor, col: Tensor, shape: tuple[int, int]
-) -> TransposedRows:
-    stop = min(rows.stop, shape[0])
-    first, last = int(rowptr[rows.start]), int(rowptr[stop])
-    order = first + torch.argsort(col[first:last], stable=True)
-    pointers = row_pointers(col[order], shape[1])
-    return TransposedRows(slice(rows.start, stop), pointers, row[order] - rows.start, order)
 
 
 class _Product(torch.autograd.Function):

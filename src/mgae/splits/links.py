@@ -131,7 +131,7 @@ def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
     weight = None
     if graph.edge_weight is not None:
         weight = torch.cat([graph.edge_weight, torch.ones(added.size(1))])[torch.from_numpy(first)]
-    return replace(graph, edge_index=edges, edge_weight=weight)
+    return replace(graph, edge_index=edges, edge_weight=weight, by_source=None)
 
 
 def random_orientation(pairs: Tensor, generator: torch.Generator) -> Tensor:
