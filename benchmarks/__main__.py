@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks import loading, memory, startup, steps
+from benchmarks import convergence, growth, loading, maskratio, memory, startup, steps
 
 BENCHMARKS: dict[str, Callable[[], dict[str, Any]]] = {
     "a training step, ours against plain PyG and the matrix products": steps.measure_all,
+    "the whole time to the best validation epoch": convergence.measure_all,
     "peak memory of a training above the import baseline": memory.measure_all,
+    "growth with the graph": growth.measure_all,
+    "the encoder at several mask ratios": maskratio.measure_all,
     "a CSV of ten million edges with string ids": loading.measure,
     "start-up of mgae --help": startup.measure,
 }

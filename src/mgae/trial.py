@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch_geometric.data import Data
@@ -12,6 +13,7 @@ from mgae.config import RunConfig
 from mgae.errors import UnsupportedError
 from mgae.evaluation.links import evaluate_links, link_metrics, validator
 from mgae.evaluation.nodes import evaluate_nodes
+from mgae.graphs.mapped import in_files
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method, build_method
 from mgae.results import Figures, SeedResult
@@ -32,6 +34,9 @@ class Trial:
         self.message = MessageGraph.of(graph)
         self.generators = Generators(config.seed)
         self.split = split or self._draw_split()
+        if config.train.fanouts is not None:
+            # Sampled steps read few of the edges, so these can lie in files.
+            self.split = replace(self.split, message=in_files(self.split.message))
         self.method = build_method(config, self.split.message, self.generators["init"])
         self.started = time.perf_counter()
 

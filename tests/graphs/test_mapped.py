@@ -8,11 +8,13 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mgae.config import RunConfig
 from mgae.errors import GraphError
 from mgae.graphs import MessageGraph, checked
-from mgae.graphs.mapped import mapped_graph, write_mapped
+from mgae.graphs.mapped import in_files, mapped_graph, write_mapped
 from mgae.ops.sparse import SparseMatrix
-from tests.conftest import toy_graph
+from mgae.trial import Trial
+from tests.conftest import toy_data, toy_graph
 
 ARRAYS = ("edge_index", "edge_keys", "pair_of_edge", "pairs")
 
@@ -108,3 +110,39 @@ def test_rows_lie_together_in_the_file_however_they_lay_before(tmp_path: Path) -
     turned = MessageGraph(graph.edge_index.t().contiguous().t(), graph.num_nodes)
     write_mapped(turned, tmp_path)
     assert mapped_graph(tmp_path).edge_index[1].is_contiguous()
+
+
+def test_a_graph_in_files_is_the_same_and_leaves_none_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MGAE_CACHE", str(tmp_path / "cache"))
+    graph = toy_graph(weighted=True)
+    mapped = in_files(graph)
+    assert list((tmp_path / "cache").iterdir()) == []
+    for name in ("edge_index", "edge_weight", "pairs", "pair_of_edge", "edge_keys"):
+        assert torch.equal(getattr(mapped, name), getattr(graph, name))
+
+
+def test_without_a_writable_cache_the_graph_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MGAE_CACHE", str(tmp_path / "file" / "cache"))
+    graph = toy_graph()
+    assert in_files(graph) is graph
+
+
+def test_a_sampled_trial_trains_from_files_and_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MGAE_CACHE", str(tmp_path))
+    config = RunConfig(
+        graph="toy",
+        train={"fanouts": (3, 3), "epochs": 2, "step_size": 10},
+        split={"val_ratio": 0.2},
+    )
+    mapped = Trial(config, toy_data(num_edges=80))
+    monkeypatch.setattr("mgae.trial.in_files", lambda graph: graph)
+    plain = Trial(config, toy_data(num_edges=80))
+    assert mapped.fit() == plain.fit()
+    assert mapped.split.message is not plain.split.message

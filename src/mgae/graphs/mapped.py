@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from torch import Tensor
 from mgae.errors import GraphError
 from mgae.files import write_atomically, write_json
 from mgae.graphs.message import MessageGraph
+from mgae.graphs.sources import cache_folder
 from mgae.ops.sparse import Pattern, SparseMatrix
 
 # What is computed from the edges: as large as they are, so it has files of its own.
@@ -49,6 +51,21 @@ def mapped_graph(folder: Path) -> MessageGraph:
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise GraphError(f"the mapped graph in {folder} is damaged: {error}") from None
     return graph
+
+
+def in_files(graph: MessageGraph) -> MessageGraph:
+    """The same graph, its arrays mapped from files that go when nobody needs them any more.
+
+    Where the cache cannot be written to, the graph stays as it is.
+    """
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        # What is mapped stays readable after its name is gone, so that a killed run leaves nothing.
+        with TemporaryDirectory(dir=cache_folder(), ignore_cleanup_errors=True) as folder:
+            write_mapped(graph, Path(folder))
+            return mapped_graph(Path(folder))
+    except OSError:
+        return graph
 
 
 def _writer(array: Tensor) -> Any:
