@@ -26,3 +26,14 @@ def test_cora_reaches_the_papers_figures_over_ten_runs(
     assert {
         name: result.test[name].mean >= value for name, value in least.items()
     } == dict.fromkeys(least, True), result.test
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("shared_data")
+def test_sampled_neighborhoods_lose_less_than_a_point_on_pubmed() -> None:
+    def auc(**train: Any) -> float:
+        settings = {"epochs": 60, "step_size": 4096, **train}
+        config = paper_config(graph="pubmed", train=settings, evaluation={"floors": []})
+        return run(config).test["auc"].mean
+
+    assert auc(fanouts=(15, 15)) > auc() - 1
