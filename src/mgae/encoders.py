@@ -13,6 +13,7 @@ from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
 from mgae.ops.adjacency import Adjacency
 from mgae.ops.dropout import dropout
+from mgae.ops.rows import AlteredRows
 from mgae.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS
 from mgae.settings import PartSettings
@@ -44,6 +45,9 @@ class EncoderSettings(PartSettings):
     inputs: Literal["auto", "features", "table", "one-hot"] = Field(
         "auto", description="where x comes from; auto: features, or a learned table without them"
     )
+    row_normalize: bool = Field(
+        False, description="divide each node's features by the sum of their magnitudes"
+    )
 
 
 class Encoder(nn.Module, ABC):
@@ -69,12 +73,22 @@ class Encoder(nn.Module, ABC):
     def make_layer(self, in_width: int, out_width: int) -> nn.Module:
         """One layer: a module called with (h, adjacency)."""
 
-    def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> list[Tensor]:
+    def forward(
+        self,
+        graph: MessageGraph,
+        generator: torch.Generator | None,
+        rows: Tensor | None = None,
+        token: Tensor | None = None,
+    ) -> list[Tensor]:
         """Every layer's output, K tensors [num_nodes, d].
 
-        ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation.
+        ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation. With
+        ``rows`` [num_nodes] a node has the features of another one, or those of ``token`` [F]
+        where that says num_nodes.
         """
-        h: Features = self.inputs(graph, generator)
+        h: Features | AlteredRows = self.inputs(graph, generator)
+        if rows is not None:
+            h = AlteredRows(cast(Features, h), rows, token)
         outputs: list[Tensor] = []
         for layer, norm, act in zip(self.layers, self.norms, self.acts, strict=True):
             if outputs:
@@ -102,6 +116,7 @@ class Inputs(nn.Module):
         if self.kind == "features" and graph.x is None:
             raise ConfigError("encoder.inputs is 'features', and the graph has none: use 'table'")
         self.feature_dropout = settings.feature_dropout
+        self.row_normalize = settings.row_normalize
         nodes, width = graph.num_nodes, settings.hidden_channels
         self.width = {"features": graph.num_features, "table": width, "one-hot": nodes}[self.kind]
         self.identity = SparseMatrix.identity(nodes) if self.kind == "one-hot" else None
@@ -115,7 +130,8 @@ class Inputs(nn.Module):
 
     def whole(self, graph: MessageGraph) -> Features:
         """x of every node."""
-        x = self.table if self.table is not None else self.identity or graph.x
+        features = graph.row_normalized_x if self.row_normalize else graph.x
+        x = self.table if self.table is not None else self.identity or features
         assert x is not None
         return x
 

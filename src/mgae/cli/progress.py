@@ -15,7 +15,7 @@ from rich.progress import (
 )
 from torch_geometric.data import Data
 
-from mgae.config import RunConfig
+from mgae.config import LOSS, RunConfig
 from mgae.graphs.catalogue import statistics
 from mgae.pipeline import Observer
 from mgae.training.loop import EpochRecord
@@ -93,7 +93,9 @@ class ProgressObserver(Observer):
     def on_epoch(self, record: EpochRecord) -> None:
         """Move on."""
         self.best = max(self.best, record.score or 0.0)
-        state = f"loss {record.loss:.3f}, best validation {self.monitor} {self.best:.2f}"
+        state = f"loss {record.loss:.3f}"
+        if self.monitor != LOSS:
+            state += f", best validation {self.monitor} {self.best:.2f}"
         self.progress.update(self.bar, completed=record.epoch, state=state)
 
     def on_stage(self, text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -23,3 +25,23 @@ def take_rows(matrix: Tensor | SparseMatrix, rows: Tensor) -> Tensor | SparseMat
     place = torch.arange(row.numel()) + (first - counts.cumsum(0) + counts)[row]
     shape = (rows.numel(), matrix.shape[1])
     return SparseMatrix.from_coordinates(row, matrix.col[place], matrix.values[place], shape)
+
+
+@dataclass(frozen=True, eq=False)
+class AlteredRows:
+    """A matrix [N, F] with other rows in its places, known by its products alone.
+
+    Place i holds row ``rows[i]`` of the matrix; row N is the ``token`` [F]. A product is formed
+    once for the rows as they are, and a sparse matrix is not put together anew.
+    """
+
+    matrix: Tensor | SparseMatrix
+    rows: Tensor
+    token: Tensor | None = None
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """The product with a dense matrix [F, d]."""
+        product = self.matrix @ dense
+        if self.token is not None:
+            product = torch.cat([product, self.token.unsqueeze(0) @ dense])
+        return product.index_select(0, self.rows)
