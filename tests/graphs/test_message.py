@@ -140,3 +140,17 @@ def test_only_and_its_complement_share_out_the_edges(graph: MessageGraph, seed: 
     if graph.edge_weight is not None:
         weight = torch.cat([part.edge_weight for part in parts if part.edge_weight is not None])
         assert torch.equal(weight[keys.argsort()], graph.edge_weight)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_row_normalized_features_add_up_to_one_in_magnitude(sparse: bool) -> None:
+    x = torch.tensor([[1.0, -3.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+    graph = MessageGraph(torch.tensor([[0, 1], [1, 0]]), 3, SparseMatrix.from_dense(x))
+    if not sparse:
+        graph = MessageGraph(graph.edge_index, 3, x)
+    found = graph.row_normalized_x
+    assert isinstance(found, SparseMatrix) == sparse
+    dense = found.csr().to_dense() if isinstance(found, SparseMatrix) else found
+    assert dense is not None
+    assert dense.tolist() == [[0.25, -0.75, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    assert MessageGraph(graph.edge_index, 3).row_normalized_x is None

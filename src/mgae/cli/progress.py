@@ -63,7 +63,7 @@ class ProgressObserver(Observer):
             transient=True,
         )
         self.bar = self.progress.add_task("", state="", visible=False)
-        self.runs, self.monitor, self.best = 1, "auc", 0.0
+        self.cell, self.monitor, self.best = "", "auc", 0.0
 
     def __enter__(self) -> Self:
         self.progress.start()
@@ -83,10 +83,14 @@ class ProgressObserver(Observer):
         """A line of its own."""
         self.console.print(f"note: {text}", highlight=False, soft_wrap=True)
 
+    def on_cell(self, name: str, index: int, count: int) -> None:
+        """Its name goes before the run's."""
+        self.cell = f"{name} ({index + 1}/{count}), "
+
     def on_run(self, index: int, config: RunConfig) -> None:
         """A fresh bar."""
         self.monitor, self.best = config.train.monitor, 0.0
-        description = f"run {index + 1}, seed {config.seed}"
+        description = f"{self.cell}run {index + 1}, seed {config.seed}"
         total = config.train.epochs
         self.progress.reset(self.bar, total=total, description=description, state="", visible=True)
 
