@@ -60,7 +60,7 @@ def compare(
     for index, config in enumerate(configs):
         observer.on_cell(config.method.kind, index, len(configs))
         rows.append(_row(config, folder, opened, observer))
-        if rows[-1].cell is not None:
+        if any(row.cell for row in rows):
             write(Comparison(tuple(rows), folder))
     if not any(row.cell for row in rows):
         raise UnsupportedError(f"no method runs on {graph}: {rows[0].refused}")
@@ -105,7 +105,8 @@ def prepared(config: RunConfig, given: dict[str, Any], out: Path | None) -> Path
     """
     about = {key: getattr(config, key) for key in ("graph", "task", "protocol", "seed")}
     settings = {key: value for key, value in given.items() if key not in ("runs", *about)}
-    asked = {**about, "settings": settings}
+    # As it will be read back: a tuple comes as a list.
+    asked = json.loads(json.dumps({**about, "settings": settings}))
     if out is None:
         stem = f"runs/compare-{Path(config.graph).stem}-{config.task}"
         candidates = (Path(stem if n == 1 else f"{stem}-{n}") for n in range(1, 10**6))
