@@ -13,7 +13,7 @@ from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
 from mgae.ops.adjacency import Adjacency
 from mgae.ops.dropout import dropout
-from mgae.ops.rows import AlteredRows
+from mgae.ops.rows import Factor
 from mgae.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS
 from mgae.settings import PartSettings
@@ -73,22 +73,18 @@ class Encoder(nn.Module, ABC):
     def make_layer(self, in_width: int, out_width: int) -> nn.Module:
         """One layer: a module called with (h, adjacency)."""
 
-    def forward(
-        self,
-        graph: MessageGraph,
-        generator: torch.Generator | None,
-        rows: Tensor | None = None,
-        token: Tensor | None = None,
-    ) -> list[Tensor]:
+    def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> list[Tensor]:
         """Every layer's output, K tensors [num_nodes, d].
 
-        ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation. With
-        ``rows`` [num_nodes] a node has the features of another one, or those of ``token`` [F]
-        where that says num_nodes.
+        ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation.
         """
-        h: Features | AlteredRows = self.inputs(graph, generator)
-        if rows is not None:
-            h = AlteredRows(cast(Features, h), rows, token)
+        return self.propagate(self.inputs(graph, generator), graph, generator)
+
+    def propagate(
+        self, x: Factor, graph: MessageGraph, generator: torch.Generator | None
+    ) -> list[Tensor]:
+        """The same from other features ``x`` [num_nodes, F], which need but be multiplied."""
+        h = x
         outputs: list[Tensor] = []
         for layer, norm, act in zip(self.layers, self.norms, self.acts, strict=True):
             if outputs:

@@ -13,6 +13,7 @@ from mgae.errors import UnsupportedError
 from mgae.graphs import MessageGraph
 from mgae.methods import build_method
 from mgae.methods.features import FeatureAutoencoder, scaled_cosine_error
+from mgae.ops.rows import AlteredRows
 from mgae.seeding import Generators
 from mgae.training import train
 from tests.conftest import toy_graph
@@ -58,7 +59,7 @@ def test_the_token_stands_where_a_node_is_hidden() -> None:
     x = graph.x.clone()
     x[3] = token
     with torch.no_grad():
-        ours = method.encoder(graph, None, rows=rows, token=token)[-1]
+        ours = method.encoder.propagate(AlteredRows(graph.x, rows, token), graph, None)[-1]
         expected = method.encoder(MessageGraph(graph.edge_index, 20, x), None)[-1]
     torch.testing.assert_close(ours, expected)
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mgae.ops.rows import AlteredRows, take_rows
+from mgae.ops.rows import AlteredRows, MultipliedOnce, take_rows
 from mgae.ops.sparse import SparseMatrix
 
 DENSE = torch.tensor([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [0.0, 3.0, 0.0], [4.0, 5.0, 6.0]])
@@ -47,3 +47,17 @@ def test_altered_rows_give_the_token_its_gradient() -> None:
     (altered @ torch.ones(3, 1)).sum().backward()
     assert token.grad is not None
     assert token.grad.tolist() == [3, 3, 3]
+
+
+def test_multiplied_once_gives_the_gradient_of_every_use() -> None:
+    matrix = SparseMatrix.from_dense(DENSE)
+    once, weight = MultipliedOnce(matrix), torch.ones(3, 2, requires_grad=True)
+    assert (once @ weight) is (once @ weight)
+    rows = torch.tensor([1, 0, 3, 2])
+    (found,) = torch.autograd.grad(
+        ((once @ weight) * (AlteredRows(once, rows) @ weight)).sum(), weight
+    )
+    (right,) = torch.autograd.grad(((DENSE @ weight) * (DENSE[rows] @ weight)).sum(), weight)
+    torch.testing.assert_close(found, right)
+    other = torch.zeros(3, 2)
+    assert torch.equal(once @ other, torch.zeros(4, 2))

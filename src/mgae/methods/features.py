@@ -13,7 +13,7 @@ from mgae.config import RunConfig
 from mgae.errors import UnsupportedError
 from mgae.graphs.message import MessageGraph
 from mgae.methods.embedding import EmbeddingMethod, EmbeddingSettings
-from mgae.ops.rows import take_rows
+from mgae.ops.rows import AlteredRows, take_rows
 from mgae.ops.sparse import SparseMatrix
 from mgae.registry import METHODS
 from mgae.seeding import Generators
@@ -71,7 +71,9 @@ class FeatureAutoencoder(EmbeddingMethod):
             )
         hidden, rows = self.hide(graph.num_nodes, generators["mask"])
         token = self.token if bool((rows == graph.num_nodes).any()) else None
-        h = self.encoder(graph, generators["dropout"], rows=rows, token=token)[-1]
+        chance = generators["dropout"]
+        x = AlteredRows(self.encoder.inputs(graph, chance), rows, token)
+        h = self.encoder.propagate(x, graph, chance)[-1]
         code = self.bridge(h).index_fill(0, hidden, 0.0)
         found = self.decoder(code, graph.adjacency).index_select(0, hidden)
         yield scaled_cosine_error(found, self.wanted(graph, hidden), self.settings.gamma), "model"

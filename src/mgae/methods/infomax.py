@@ -12,6 +12,7 @@ from torch.nn.functional import normalize, softplus
 from mgae.config import RunConfig
 from mgae.graphs.message import MessageGraph
 from mgae.methods.embedding import EmbeddingMethod, EmbeddingSettings
+from mgae.ops.rows import AlteredRows, MultipliedOnce
 from mgae.registry import METHODS
 from mgae.seeding import Generators
 
@@ -65,8 +66,10 @@ class DeepGraphInfomax(EmbeddingMethod):
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """One step: the nodes as they are, and with shuffled features."""
         shuffled = torch.randperm(graph.num_nodes, generator=generators["negatives"])
-        real = self.encoder(graph, generators["dropout"])[-1]
-        fake = self.encoder(graph, generators["dropout"], rows=shuffled)[-1]
+        chance = generators["dropout"]
+        x = MultipliedOnce(self.encoder.inputs(graph, chance))
+        real = self.encoder.propagate(x, graph, chance)[-1]
+        fake = self.encoder.propagate(AlteredRows(x, shuffled), graph, chance)[-1]
         yield self.loss(real, fake), "model"
 
     def loss(self, real: Tensor, fake: Tensor) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -27,19 +28,40 @@ def take_rows(matrix: Tensor | SparseMatrix, rows: Tensor) -> Tensor | SparseMat
     return SparseMatrix.from_coordinates(row, matrix.col[place], matrix.values[place], shape)
 
 
+class Factor(Protocol):
+    """A matrix [N, F] of which nothing is asked but its products."""
+
+    def __matmul__(self, dense: Tensor, /) -> Tensor:
+        """The product with a dense matrix [F, d]."""
+
+
+class MultipliedOnce:
+    """A matrix that is multiplied by the same weights several times in a step, and once in fact."""
+
+    def __init__(self, matrix: Factor) -> None:
+        self.matrix = matrix
+        self._last: tuple[Tensor, Tensor] | None = None
+
+    def __matmul__(self, dense: Tensor, /) -> Tensor:
+        """The product with a dense matrix [F, d]."""
+        if self._last is None or self._last[0] is not dense:
+            self._last = dense, self.matrix @ dense
+        return self._last[1]
+
+
 @dataclass(frozen=True, eq=False)
 class AlteredRows:
     """A matrix [N, F] with other rows in its places, known by its products alone.
 
     Place i holds row ``rows[i]`` of the matrix; row N is the ``token`` [F]. A product is formed
-    once for the rows as they are, and a sparse matrix is not put together anew.
+    for the rows as they are, and a sparse matrix is not put together anew.
     """
 
-    matrix: Tensor | SparseMatrix
+    matrix: Factor
     rows: Tensor
     token: Tensor | None = None
 
-    def __matmul__(self, dense: Tensor) -> Tensor:
+    def __matmul__(self, dense: Tensor, /) -> Tensor:
         """The product with a dense matrix [F, d]."""
         product = self.matrix @ dense
         if self.token is not None:
