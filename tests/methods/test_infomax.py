@@ -178,6 +178,11 @@ def test_wrong_settings_are_named() -> None:
         RunConfig(method="dgi", mask="directed")
 
 
+def test_sampled_neighborhoods_are_refused() -> None:
+    with pytest.raises(ConfigError, match="method 'gic' encodes the whole graph in each step"):
+        build("gic", train={"fanouts": [5]})
+
+
 def test_a_method_brings_its_own_way_to_train_and_the_user_s_wins() -> None:
     usual = RunConfig(method="dgi")
     assert (usual.train.learning_rate, usual.train.monitor) == (0.001, "loss")

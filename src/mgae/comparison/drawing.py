@@ -58,7 +58,7 @@ def _figures(panel: Axes, rows: list[Row], comparison: Comparison) -> None:
     panel.set_xlabel(f"{heading(metric)}, % (mean ± std; small dots: runs)")
     panel.grid(axis="x", color="#e3e3e3")
     panel.set_axisbelow(True)
-    if comparison.has_published:
+    if comparison.has_published(metric):
         panel.scatter([], [], **_diamond(), label="the paper's figure")
         panel.legend(loc="lower right", fontsize=8, frameon=True)
     _plain(panel)

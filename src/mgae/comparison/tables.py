@@ -20,7 +20,7 @@ def titles(comparison: Comparison) -> list[str]:
     figures = [
         name
         for metric in comparison.metrics
-        for name in ([heading(metric), "paper"] if comparison.has_published else [heading(metric)])
+        for name in (heading(metric), *(["paper"] if comparison.has_published(metric) else []))
     ]
     return ["method", *figures, "s", "MiB"]
 
@@ -32,7 +32,7 @@ def cells(comparison: Comparison, row: Row, short: bool) -> list[str]:
     figures = []
     for metric in comparison.metrics:
         figures.append(str(row.test[metric]))
-        if comparison.has_published:
+        if comparison.has_published(metric):
             figures.append(printed.format(*paper[metric]) if metric in paper else "–")
     peak = "–" if row.peak_mib is None else f"{row.peak_mib:,.0f}"
     return [row.name, *figures, f"{row.seconds:,.1f}", peak]

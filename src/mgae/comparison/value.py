@@ -111,10 +111,9 @@ class Comparison:
         others = [name for name in self._some_result.shown if name != self.metric]
         return [self.metric, *others[:2]]
 
-    @property
-    def has_published(self) -> bool:
+    def has_published(self, metric: str) -> bool:
         """Whether the paper has a figure for one of the rows."""
-        return any(row.published for row in self.ranked)
+        return any(row.published and metric in row.published.figures for row in self.ranked)
 
     @property
     def _some_result(self) -> RunResult:

@@ -11,6 +11,7 @@ from torch.nn.functional import normalize
 
 from mgae.config import RunConfig
 from mgae.encoders import Encoder
+from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Encoded, Method
 from mgae.registry import ENCODERS
@@ -35,6 +36,10 @@ class EmbeddingMethod(Method):
     def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
         super().__init__(config, graph)
         assert config.encoder and isinstance(config.method, EmbeddingSettings)
+        if config.train.fanouts is not None:
+            raise ConfigError(
+                f"method {self.name!r} encodes the whole graph in each step: leave train.fanouts out"
+            )
         self.settings = config.method
         self.encoder: Encoder = ENCODERS[config.encoder.kind].build(config.encoder, graph)
 
