@@ -179,7 +179,7 @@ def test_wrong_settings_are_named() -> None:
 
 
 def test_sampled_neighborhoods_are_refused() -> None:
-    with pytest.raises(ConfigError, match="method 'gic' encodes the whole graph in each step"):
+    with pytest.raises(ConfigError, match="method 'gic' encodes the whole graph: leave"):
         build("gic", train={"fanouts": [5]})
 
 

@@ -38,7 +38,7 @@ class EmbeddingMethod(Method):
         assert config.encoder and isinstance(config.method, EmbeddingSettings)
         if config.train.fanouts is not None:
             raise ConfigError(
-                f"method {self.name!r} encodes the whole graph in each step: leave train.fanouts out"
+                f"method {self.name!r} encodes the whole graph: leave train.fanouts out"
             )
         self.settings = config.method
         self.encoder: Encoder = ENCODERS[config.encoder.kind].build(config.encoder, graph)
