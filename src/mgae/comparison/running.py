@@ -51,23 +51,26 @@ def compare(
     """
     observer = observer or Observer()
     configs = configurations(methods or trained_methods(), {"graph": graph, **given})
-    folder = prepared(configs[0], given, Path(out) if out is not None else None)
-    opened = open_graph(configs[0].graph, configs[0].input)
-    observer.on_graph(opened)
-    if configs[0].task == "nodes" and opened.y is None:
-        raise UnsupportedError("node classification needs labels, and the graph has none")
-    rows: list[Row] = []
+    folder = prepared(configs[0], given, None if out is None else Path(out))
+    opened = _opened(configs[0], observer)
+    comparison = Comparison((), folder)
     for index, config in enumerate(configs):
         observer.on_cell(config.method.kind, index, len(configs))
-        rows.append(_row(config, folder, opened, observer))
-        if any(row.cell for row in rows):
-            write(Comparison(tuple(rows), folder))
-    if not any(row.cell for row in rows):
-        raise UnsupportedError(f"no method runs on {graph}: {rows[0].refused}")
-    comparison = Comparison(tuple(rows), folder)
-    write(comparison)
+        row = _row(config, folder, opened, observer)
+        comparison = Comparison((*comparison.rows, row), folder)
+        write(comparison)
+    if not comparison.has_figures:
+        raise UnsupportedError(f"no method runs on {graph}: {comparison.rows[0].refused}")
     draw(comparison, folder)
     return comparison
+
+
+def _opened(config: RunConfig, observer: Observer) -> Data:
+    graph = open_graph(config.graph, config.input)
+    observer.on_graph(graph)
+    if config.task == "nodes" and graph.y is None:
+        raise UnsupportedError("node classification needs labels, and the graph has none")
+    return graph
 
 
 def trained_methods() -> list[str]:
@@ -138,6 +141,8 @@ def _row(config: RunConfig, folder: Path, graph: Data, observer: Observer) -> Ro
 def write(comparison: Comparison) -> None:
     """The tables so far."""
     folder = comparison.directory
+    if not comparison.has_figures:
+        return
     write_json(folder / "comparison.json", comparison.to_json())
     write_text(folder / "comparison.md", to_markdown(comparison))
     write_text(folder / "comparison.csv", to_csv(comparison))

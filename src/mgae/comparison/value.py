@@ -111,6 +111,11 @@ class Comparison:
         others = [name for name in self._some_result.shown if name != self.metric]
         return [self.metric, *others[:2]]
 
+    @property
+    def has_figures(self) -> bool:
+        """Whether any method could do it."""
+        return any(row.cell for row in self.rows)
+
     def has_published(self, metric: str) -> bool:
         """Whether the paper has a figure for one of the rows."""
         return any(row.published and metric in row.published.figures for row in self.ranked)
