@@ -118,7 +118,7 @@ def test_what_cannot_be_is_said_before_anything_is_trained(edges: str, tmp_path:
         compare(edges, ["dgi"], tmp_path / "out", task="nodes")
     with pytest.raises(ConfigError, match="method 'dgi' has no mask"):
         compare(edges, ["mgae", "dgi"], tmp_path / "out", mask={"ratio": 0.5})
-    assert not list(tmp_path.glob("out/cells/*"))
+    assert not (tmp_path / "out").exists()
 
 
 def test_where_none_can_do_it_the_reason_is_the_error(edges: str, tmp_path: Path) -> None:

@@ -51,8 +51,11 @@ def compare(
     """
     observer = observer or Observer()
     configs = configurations(methods or trained_methods(), {"graph": graph, **given})
-    folder = prepared(configs[0], given, None if out is None else Path(out))
+    asked = _asked(configs[0], given)
+    folder = place(asked, None if out is None else Path(out))
     opened = _opened(configs[0], observer)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "asked.json", asked)
     comparison = Comparison((), folder)
     for index, config in enumerate(configs):
         observer.on_cell(config.method.kind, index, len(configs))
@@ -100,27 +103,29 @@ def _without_floors(given: dict[str, Any]) -> RunConfig:
     return paper_config(**{**given, "evaluation": evaluation})
 
 
-def prepared(config: RunConfig, given: dict[str, Any], out: Path | None) -> Path:
-    """The folder of this comparison: a new one, or the one where it was begun.
+def _asked(config: RunConfig, given: dict[str, Any]) -> dict[str, Any]:
+    """What makes two comparisons the same, whatever their methods and runs."""
+    about = {key: getattr(config, key) for key in ("graph", "task", "protocol", "seed")}
+    settings = {key: value for key, value in given.items() if key not in ("runs", *about)}
+    # As it will be read back: a tuple comes as a list.
+    return dict(json.loads(json.dumps({**about, "settings": settings})))
+
+
+def place(asked: dict[str, Any], out: Path | None) -> Path:
+    """The folder of a comparison: a new one, or the one where it was begun.
 
     Raises:
         RunDirectoryError: where ``out`` holds something else.
     """
-    about = {key: getattr(config, key) for key in ("graph", "task", "protocol", "seed")}
-    settings = {key: value for key, value in given.items() if key not in ("runs", *about)}
-    # As it will be read back: a tuple comes as a list.
-    asked = json.loads(json.dumps({**about, "settings": settings}))
     if out is None:
-        stem = f"runs/compare-{Path(config.graph).stem}-{config.task}"
+        stem = f"runs/compare-{Path(asked['graph']).stem}-{asked['task']}"
         candidates = (Path(stem if n == 1 else f"{stem}-{n}") for n in range(1, 10**6))
-        out = next(path for path in candidates if not path.exists() or _asked_in(path) == asked)
-    if _asked_in(out) == asked:
-        return out
-    if _asked_in(out) is not None:
+        return next(path for path in candidates if not path.exists() or _asked_in(path) == asked)
+    before = _asked_in(out)
+    if before is None:
+        check_free(out)
+    elif before != asked:
         raise RunDirectoryError(f"{out} holds a comparison with other settings: give another --out")
-    check_free(out)
-    out.mkdir(parents=True, exist_ok=True)
-    write_json(out / "asked.json", asked)
     return out
 
 
