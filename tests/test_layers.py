@@ -26,14 +26,17 @@ ORDER = [
     "losses",
     "methods",
     "memory",
+    "peakmemory",
     "training",
     "evaluation",
     "results",
     "rundirectory",
     "trial",
     "pipeline",
+    "cells",
     "estimator",
     "reproduction",
+    "comparison",
     "cli",
 ]
 

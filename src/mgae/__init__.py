@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from mgae.version import __version__
 
 if TYPE_CHECKING:
+    from mgae.comparison import compare
     from mgae.config import RunConfig
     from mgae.errors import MGAEError
     from mgae.estimator import MGAE
@@ -34,6 +35,7 @@ _HOMES = {
     "Observer": "mgae.pipeline",
     "RunConfig": "mgae.config",
     "RunResult": "mgae.results",
+    "compare": "mgae.comparison",
     "evaluate": "mgae.pipeline",
     "open_graph": "mgae.graphs.opening",
     "paper_config": "mgae.reproduction",
@@ -49,6 +51,7 @@ __all__ = [
     "RunConfig",
     "RunResult",
     "__version__",
+    "compare",
     "evaluate",
     "open_graph",
     "paper_config",

@@ -16,6 +16,7 @@ from mgae.settings import PartSettings, Settings
 
 Task = Literal["links", "nodes"]
 Protocol = Literal["paper", "strict"]
+LOSS = "loss"  # the monitor that is no validation metric
 
 # The paper: 85/5/10 for link prediction; 90/10 and no test edges for node classification.
 _SPLIT_RATIOS: dict[str, dict[str, Any]] = {
@@ -83,7 +84,9 @@ class TrainSettings(Settings):
     )
     chunk_size: int = Field(2048, ge=1, description="pairs the decoder holds at once")
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
-    monitor: str = Field("auc", description="validation metric that picks the epoch")
+    monitor: str = Field(
+        "auc", description="validation metric that picks the epoch, or the training 'loss'"
+    )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
         None, gt=0, description="gigabytes that training may take; absent: what is free"
@@ -184,6 +187,12 @@ class RunConfig(Settings):
         return type(self)(**self.model_dump(exclude_none=True, exclude=dropped), method=name)
 
     @property
+    def ranked_by(self) -> str:
+        """The link metric that counts: what picks the epoch, or else what the graph is known by."""
+        monitor = self.train.monitor
+        return _dataset(self.graph).get("monitor", "auc") if monitor == LOSS else monitor
+
+    @property
     def label(self) -> str:
         """A short name for this run, fit for a folder."""
         encoder = [self.encoder.kind] if self.encoder else []
@@ -230,7 +239,9 @@ def _complete_sections(config: dict[str, Any], dataset: Mapping[str, Any]) -> No
         "floors": _FLOORS.get(task, ()),
         "val_edges_as_input": dataset.get("val_edges_at_test", False),
     }
-    train = {"monitor": dataset.get("monitor", "auc")}
+    # A method may bring what its training needs, as a learning rate far from the others'.
+    usual_train = METHODS[config["method"].kind].extras.get("train", {})
+    train = {"monitor": dataset.get("monitor", "auc"), **usual_train}
     for name, usual in (("split", split), ("train", train), ("evaluation", evaluation)):
         config[name] = {**usual, **as_table(name, config.get(name, {}))}
 
@@ -254,7 +265,7 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     """
     merged: dict[str, Any] = {}
     for key, value in (item for layer in layers for item in layer.items() if item[1] is not None):
-        if isinstance(value, Mapping) or key in PARTS:
+        if isinstance(value, Mapping) or key in (*PARTS, "method"):
             merged[key] = {**as_table(key, merged.get(key, {})), **as_table(key, value)}
         else:
             merged[key] = value

@@ -14,6 +14,7 @@ from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
 from mgae.ops.adjacency import Adjacency
 from mgae.ops.dropout import dropout
+from mgae.ops.rows import Factor
 from mgae.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS
 from mgae.settings import PartSettings
@@ -45,6 +46,9 @@ class EncoderSettings(PartSettings):
     inputs: Literal["auto", "features", "table", "one-hot"] = Field(
         "auto", description="where x comes from; auto: features, or a learned table without them"
     )
+    row_normalize: bool = Field(
+        False, description="divide each node's features by the sum of their magnitudes"
+    )
 
 
 class Encoder(nn.Module, ABC):
@@ -75,11 +79,16 @@ class Encoder(nn.Module, ABC):
 
         ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation.
         """
-        h = self.inputs(graph, generator)
-        return self.passed(h, [graph.adjacency] * len(self.layers), generator)
+        return self.propagate(self.inputs(graph, generator), graph, generator)
+
+    def propagate(
+        self, x: Factor, graph: MessageGraph, generator: torch.Generator | None
+    ) -> list[Tensor]:
+        """The same from other features ``x`` [num_nodes, F], which need but be multiplied."""
+        return self.passed(x, [graph.adjacency] * len(self.layers), generator)
 
     def passed(
-        self, h: Features, adjacencies: Sequence[Adjacency], generator: torch.Generator | None
+        self, h: Factor, adjacencies: Sequence[Adjacency], generator: torch.Generator | None
     ) -> list[Tensor]:
         """Every layer's output from the inputs ``h``, each layer along edges of its own."""
         outputs: list[Tensor] = []
@@ -110,6 +119,7 @@ class Inputs(nn.Module):
         if self.kind == "features" and graph.x is None:
             raise ConfigError("encoder.inputs is 'features', and the graph has none: use 'table'")
         self.feature_dropout = settings.feature_dropout
+        self.row_normalize = settings.row_normalize
         nodes, width = graph.num_nodes, settings.hidden_channels
         self.width = {"features": graph.num_features, "table": width, "one-hot": nodes}[self.kind]
         self.identity = SparseMatrix.identity(nodes) if self.kind == "one-hot" else None
@@ -123,7 +133,8 @@ class Inputs(nn.Module):
 
     def whole(self, graph: MessageGraph) -> Features:
         """x of every node."""
-        x = self.table if self.table is not None else self.identity or graph.x
+        features = graph.row_normalized_x if self.row_normalize else graph.x
+        x = self.table if self.table is not None else self.identity or features
         assert x is not None
         return x
 

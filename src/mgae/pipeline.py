@@ -31,6 +31,9 @@ class Observer:
     def on_graph(self, graph: Data) -> None:
         """The graph is in."""
 
+    def on_cell(self, name: str, index: int, count: int) -> None:
+        """Of several run sets, ``count`` in all, one begins."""
+
     def on_note(self, text: str) -> None:
         """Something the user should know."""
 
@@ -68,6 +71,13 @@ def run(
         check_free(Path(out))
     graph = open_graph(config.graph if graph is None else graph, config.input)
     observer.on_graph(graph)
+    return run_opened(config, graph, out, observer)
+
+
+def run_opened(
+    config: RunConfig, graph: Data, out: str | Path | None, observer: Observer
+) -> RunResult:
+    """`run` for a graph that `open_graph` gave."""
     message = MessageGraph.of(graph)
     config, told = fitted(config, message)
     for note in (told, _too_few(config, message)):

@@ -11,6 +11,7 @@ from typing import Any
 from mgae.config import RunConfig
 
 Figures = dict[str, float]
+_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR"}
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,19 @@ class RunResult:
         names = self.seeds[0].floors
         return {name: summarize([result.floors[name] for result in self.seeds]) for name in names}
 
+    @property
+    def shown(self) -> list[str]:
+        """The metrics that the protocol asks for: on OGB's graphs Hits@K, as they are ranked."""
+        if self.config.task == "nodes" or self.config.protocol == "strict":
+            return list(self.test)
+        by_hits = self.config.ranked_by.startswith("hits@")
+        return [name for name in self.test if name.startswith("hits@") == by_hits and name != "mrr"]
+
+    @property
+    def main_metric(self) -> str:
+        """The metric to rank by."""
+        return self.config.ranked_by if self.config.task == "links" else next(iter(self.test))
+
     def metrics(self) -> dict[str, Any]:
         """What ``metrics.json`` holds: the same for the same seed, so no timings."""
         config = self.config
@@ -131,3 +145,12 @@ def _plain(summaries: dict[str, Summary]) -> dict[str, Any]:
         name: {"values": summary.values, "mean": summary.mean, "std": summary.std}
         for name, summary in summaries.items()
     }
+
+
+def heading(metric: str) -> str:
+    """A metric as a table calls it.
+
+    >>> heading("auc"), heading("macro_f1")
+    ('AUC', 'macro f1')
+    """
+    return _HEADINGS.get(metric, metric.replace("_", " "))

@@ -157,3 +157,17 @@ def test_what_is_kept_of_a_direction_is_at_hand_sorted_by_source(
     if some.edge_weight is not None:
         assert weight is not None
         assert torch.equal(weight, some.edge_weight[order])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_row_normalized_features_add_up_to_one_in_magnitude(sparse: bool) -> None:
+    x = torch.tensor([[1.0, -3.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 5.0]])
+    graph = MessageGraph(torch.tensor([[0, 1], [1, 0]]), 3, SparseMatrix.from_dense(x))
+    if not sparse:
+        graph = MessageGraph(graph.edge_index, 3, x)
+    found = graph.row_normalized_x
+    assert isinstance(found, SparseMatrix) == sparse
+    dense = found.csr().to_dense() if isinstance(found, SparseMatrix) else found
+    assert dense is not None
+    assert dense.tolist() == [[0.25, -0.75, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    assert MessageGraph(graph.edge_index, 3).row_normalized_x is None

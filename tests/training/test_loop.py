@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -10,9 +11,10 @@ from torch import Tensor, nn
 from mgae.config import RunConfig, TrainSettings
 from mgae.errors import TrainingError
 from mgae.graphs import MessageGraph
-from mgae.methods.base import Method
+from mgae.methods.base import Method, build_method
 from mgae.seeding import Generators
 from mgae.training import EpochRecord, Fit, train
+from mgae.training.checkpoint import Checkpoints
 from tests.conftest import toy_graph
 
 
@@ -110,3 +112,24 @@ def test_every_epoch_is_told() -> None:
     train(Slide(), toy_graph(), settings, Generators(0), lambda: 1.0, on_epoch=told.append)
     assert [record.epoch for record in told] == [1, 2, 3]
     assert told[0].loss == 1.0
+
+
+def test_without_a_validation_the_lowest_loss_picks_the_epoch() -> None:
+    values = iter([3.0, 1.0, 2.0, 1.5, 4.0])
+    method = Slide(lambda weight: weight.sum() * 0 + next(values))
+    settings = TrainSettings(epochs=9, patience=3, eval_every=4)
+    result = train(method, toy_graph(), settings, Generators(0), None)
+    assert (result.best_epoch, result.best_score, result.epochs) == (2, -1.0, 5)
+    assert all(record.score is None for record in result.history)
+
+
+def test_the_loss_picks_the_same_epoch_after_a_break(tmp_path: Path) -> None:
+    def fit_for(epochs: int, folder: Path) -> Fit:
+        config = RunConfig(method="gic", encoder={"hidden_channels": 4}, train={"epochs": epochs})
+        method = build_method(config, toy_graph(), Generators(0)["init"])
+        checkpoints = Checkpoints(folder)
+        return train(method, toy_graph(), config.train, Generators(0), None, checkpoints)
+
+    whole = fit_for(6, tmp_path / "whole")
+    fit_for(3, tmp_path / "broken")
+    assert fit_for(6, tmp_path / "broken") == whole

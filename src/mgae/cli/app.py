@@ -11,7 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import graphs, lists, training
+from mgae.cli import comparing, graphs, lists, training
+from mgae.cli.running import Interrupted
 from mgae.errors import MGAEError
 from mgae.version import __version__
 
@@ -41,6 +42,7 @@ def _options(
 
 app.command("train")(training.train)
 app.command("evaluate")(training.evaluate)
+app.command("compare")(comparing.compare)
 app.add_typer(graphs.datasets, name="datasets")
 app.command("inspect")(graphs.inspect)
 app.command("methods")(lists.methods)
@@ -52,7 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
         outcome: Any = app(arguments, standalone_mode=False)
     except MGAEError as error:
         _fail(str(error), error.exit_code)
-    except training.Interrupted as stop:
+    except Interrupted as stop:
         _fail(str(stop), stop.exit_code)
     except KeyboardInterrupt:
         _fail("interrupted", 130)

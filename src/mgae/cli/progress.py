@@ -15,7 +15,7 @@ from rich.progress import (
 )
 from torch_geometric.data import Data
 
-from mgae.config import RunConfig
+from mgae.config import LOSS, RunConfig
 from mgae.graphs.catalogue import statistics
 from mgae.pipeline import Observer
 from mgae.training.loop import EpochRecord
@@ -63,7 +63,7 @@ class ProgressObserver(Observer):
             transient=True,
         )
         self.bar = self.progress.add_task("", state="", visible=False)
-        self.runs, self.monitor, self.best = 1, "auc", 0.0
+        self.cell, self.monitor, self.best = "", "auc", 0.0
 
     def __enter__(self) -> Self:
         self.progress.start()
@@ -83,17 +83,23 @@ class ProgressObserver(Observer):
         """A line of its own."""
         self.console.print(f"note: {text}", highlight=False, soft_wrap=True)
 
+    def on_cell(self, name: str, index: int, count: int) -> None:
+        """Its name goes before the run's."""
+        self.cell = f"{name} ({index + 1}/{count}), "
+
     def on_run(self, index: int, config: RunConfig) -> None:
         """A fresh bar."""
         self.monitor, self.best = config.train.monitor, 0.0
-        description = f"run {index + 1}, seed {config.seed}"
+        description = f"{self.cell}run {index + 1}, seed {config.seed}"
         total = config.train.epochs
         self.progress.reset(self.bar, total=total, description=description, state="", visible=True)
 
     def on_epoch(self, record: EpochRecord) -> None:
         """Move on."""
         self.best = max(self.best, record.score or 0.0)
-        state = f"loss {record.loss:.3f}, best validation {self.monitor} {self.best:.2f}"
+        state = f"loss {record.loss:.3f}"
+        if self.monitor != LOSS:
+            state += f", best validation {self.monitor} {self.best:.2f}"
         self.progress.update(self.bar, completed=record.epoch, state=state)
 
     def on_stage(self, text: str) -> None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from mgae.comparison import Comparison
+from mgae.comparison.tables import MEMORY_NOTE, about, floor_cells, ranked_cells, titles
 from mgae.reproduction import Published
-from mgae.results import RunResult
-
-_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR"}
+from mgae.results import RunResult, heading
 
 
 def print_result(result: RunResult, paper: Published | None) -> None:
@@ -27,11 +28,11 @@ def print_result(result: RunResult, paper: Published | None) -> None:
 def result_table(result: RunResult, paper: Published | None) -> Table:
     """One row for each of ours, the paper's and the floors; one column per metric."""
     config = result.config
-    columns = _columns(result)
+    columns = result.shown
     table = Table()
     table.add_column("method")
     for name in columns:
-        table.add_column(_HEADINGS.get(name, name.replace("_", " ")), justify="right")
+        table.add_column(heading(name), justify="right")
     ours = " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
     table.add_row(ours, *(str(result.test[name]) for name in columns), style="bold")
     if paper is not None:
@@ -40,6 +41,31 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
     table.add_section()
     for floor, figures in result.floors.items():
         table.add_row(floor, *(str(figures[name]) for name in columns), style="dim")
+    return table
+
+
+def print_comparison(comparison: Comparison) -> None:
+    """The ranked methods, the floors below the line, and who refused."""
+    console = Console()
+    console.print(about(comparison), highlight=False)
+    console.print(comparison_table(comparison))
+    for row in comparison.refusals:
+        console.print(f"{row.name} refused: {row.refused}", highlight=False, soft_wrap=True)
+    console.print(MEMORY_NOTE, highlight=False, soft_wrap=True)
+    console.print(f"tables and picture: {comparison.directory}", highlight=False, soft_wrap=True)
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """One row for each method, the best first."""
+    table = Table(box=box.HORIZONTALS, pad_edge=False)
+    for title in titles(comparison):
+        justify: Literal["left", "right"] = "left" if title == "method" else "right"
+        table.add_column(title, justify=justify, no_wrap=True)
+    for place, row in enumerate(ranked_cells(comparison, short=True)):
+        table.add_row(*row, style="" if place else "bold")
+    table.add_section()
+    for row in floor_cells(comparison, short=True):
+        table.add_row(*row, style="dim")
     return table
 
 
@@ -58,15 +84,6 @@ def print_rows(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
         typer.echo("  ".join(padded).rstrip())
 
 
-def _columns(result: RunResult) -> list[str]:
-    """What the protocol asks for: on OGB's graphs Hits@K, as the one that picks the epoch."""
-    config = result.config
-    if config.task == "nodes" or config.protocol == "strict":
-        return list(result.test)
-    by_hits = config.train.monitor.startswith("hits@")
-    return [name for name in result.test if name.startswith("hits@") == by_hits and name != "mrr"]
-
-
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
@@ -82,7 +99,7 @@ def _remarks(result: RunResult, paper: Published | None) -> list[str]:
     lines = []
     if paper is not None:
         if missed := [
-            f"{_HEADINGS.get(name, name)} by {mean - result.test[name].mean:.2f}"
+            f"{heading(name)} by {mean - result.test[name].mean:.2f}"
             for name, (mean, _) in paper.figures.items()
             if name in result.test and result.test[name].mean < mean
         ]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,22 +11,11 @@ import typer
 
 from mgae.cli import options
 from mgae.cli.options import Json, Quiet
+from mgae.cli.running import observing, stoppable
 from mgae.errors import ConfigError
 
 if TYPE_CHECKING:
     from mgae.config import RunConfig
-
-
-class Interrupted(Exception):  # noqa: N818 - reads as what it says
-    """Ctrl-C or SIGTERM, with what to do next."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
-
-
-class _Terminated(KeyboardInterrupt):
-    """SIGTERM, raised as Ctrl-C is: the training loop leaves a checkpoint for both."""
 
 
 def train(
@@ -106,7 +93,7 @@ def train(
     from mgae.rundirectory import free_path
 
     path = out or free_path(Path("runs"), settings.label)
-    with _observer(as_json, quiet) as observer, _stoppable(path):
+    with observing(as_json, quiet) as observer, _stoppable(path):
         result = run(settings, out=path, observer=observer)
     return _print(result, as_json)
 
@@ -119,7 +106,7 @@ def evaluate(
     """Measure a finished run again from its weights and its split."""
     from mgae.pipeline import evaluate as measure
 
-    with _observer(as_json, quiet) as observer:
+    with observing(as_json, quiet) as observer:
         result = measure(run, observer)
     _print(result, as_json)
 
@@ -142,36 +129,14 @@ def _refuse_beside_resume(given: dict[str, Any]) -> None:
 def _resume(path: Path, as_json: bool, quiet: bool) -> None:
     from mgae.pipeline import resume
 
-    with _observer(as_json, quiet) as observer, _stoppable(path):
+    with observing(as_json, quiet) as observer, _stoppable(path):
         result = resume(path, observer)
     _print(result, as_json)
 
 
-@contextmanager
-def _stoppable(path: Path) -> Iterator[None]:
-    """Say how to go on after Ctrl-C or SIGTERM."""
-
-    def terminate(number: int, frame: object) -> None:
-        raise _Terminated
-
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    except KeyboardInterrupt as stop:
-        code = 143 if isinstance(stop, _Terminated) else 130
-        way = f"go on with: mgae train --resume {path}"
-        started = (path / "config.toml").exists()
-        raise Interrupted(f"interrupted; {way}" if started else "interrupted", code) from None
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _observer(as_json: bool, quiet: bool) -> Iterator[Any]:
-    from mgae.cli.progress import ProgressObserver
-
-    with ProgressObserver(shown=not (as_json or quiet)) as observer:
-        yield observer
+def _stoppable(path: Path) -> AbstractContextManager[None]:
+    way = f"go on with: mgae train --resume {path}"
+    return stoppable(way, started=(path / "config.toml").exists)
 
 
 def _print(result: Any, as_json: bool) -> None:

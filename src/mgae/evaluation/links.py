@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from mgae.config import EvaluationSettings
+from mgae.config import LOSS, EvaluationSettings
 from mgae.errors import GraphError, UnknownName
 from mgae.evaluation import metrics
 from mgae.methods.base import Method
@@ -53,10 +53,15 @@ def evaluate_links(
 
 def validator(
     method: Method, split: LinkSplit, settings: EvaluationSettings, monitor: str
-) -> Callable[[], float]:
-    """What the training loop asks after an epoch: one metric on the validation edges."""
+) -> Callable[[], float] | None:
+    """What the training loop asks after an epoch: one metric on the validation edges.
+
+    Nothing where ``monitor`` is the training loss, which the loop knows by itself.
+    """
     known = link_metrics(settings)
+    if monitor == LOSS:
+        return None
     if monitor not in known:
-        raise UnknownName("train.monitor", monitor, known)
+        raise UnknownName("train.monitor", monitor, [*known, LOSS])
     wanted = {monitor: known[monitor]}
     return lambda: evaluate_links(method, split, "val", wanted)[monitor]

@@ -8,6 +8,7 @@ from typing import Self
 
 import torch
 from torch import Tensor
+from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
 from mgae.ops.adjacency import Adjacency
@@ -15,6 +16,7 @@ from mgae.ops.sparse import SparseMatrix
 
 # Above this share of non-zeros the dense product is the faster one.
 _DENSE_FROM = 0.2
+_TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,15 @@ class MessageGraph:
     def num_features(self) -> int:
         """F, or 0 without features."""
         return 0 if self.x is None else self.x.shape[1]
+
+    @cached_property
+    def row_normalized_x(self) -> Tensor | SparseMatrix | None:
+        """The features of each node divided by the sum of their magnitudes, where that is not 0."""
+        if isinstance(self.x, SparseMatrix):
+            row = torch.arange(self.num_nodes).repeat_interleave(self.x.pattern.rowptr.diff())
+            total = self.x.values.new_zeros(self.num_nodes).index_add_(0, row, self.x.values.abs())
+            return self.x.with_values(self.x.values / total.clamp(min=_TINY)[row])
+        return None if self.x is None else normalize(self.x, p=1.0, dim=1, eps=_TINY)
 
     @cached_property
     def adjacency(self) -> Adjacency:

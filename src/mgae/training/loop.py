@@ -28,7 +28,10 @@ class EpochRecord:
 
 @dataclass(frozen=True)
 class Fit:
-    """How a training went; the method holds the weights of ``best_epoch``."""
+    """How a training went; the method holds the weights of ``best_epoch``.
+
+    ``best_score`` is its validation score, or its loss with a minus where the loss picks.
+    """
 
     history: tuple[EpochRecord, ...]
     best_epoch: int
@@ -48,12 +51,13 @@ def train(
     graph: MessageGraph,
     settings: TrainSettings,
     generators: Generators,
-    validate: Callable[[], float],
+    validate: Callable[[], float] | None,
     checkpoints: Checkpoints | None = None,
     on_epoch: OnEpoch = lambda record: None,
 ) -> Fit:
     """Train until the patience or the epochs run out; then restore the best epoch's weights.
 
+    ``validate`` gives the score that picks the epoch; without it the lowest loss does.
     With ``checkpoints`` the training goes on from the newest one, and a training that is broken
     off leaves one of the last whole epoch.
 
@@ -150,16 +154,17 @@ class _State:
                 f"train.learning_rate from {self.settings.learning_rate}, or scale the features"
             )
 
-    def finish_epoch(self, loss: float, validate: Callable[[], float]) -> None:
+    def finish_epoch(self, loss: float, validate: Callable[[], float] | None) -> None:
         """Validate where it is time to, and keep the best weights."""
         epoch = len(self.history) + 1
         due = epoch % self.settings.eval_every == 0 or epoch == self.settings.epochs
-        score = validate() if due else None
+        score = validate() if validate is not None and due else None
         if score is not None:
             self._check_finite("validation score", score)
         self.history.append(EpochRecord(epoch, loss, score))
-        if score is not None and score > self.best_score:
-            self.best_epoch, self.best_score = epoch, score
+        merit = -loss if validate is None else score
+        if merit is not None and merit > self.best_score:
+            self.best_epoch, self.best_score = epoch, merit
             self.best_weights = _copied(self.method.state_dict())
 
     def snapshot(self) -> Snapshot:

@@ -1,0 +1,76 @@
+"""``mgae compare``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mgae.cli import options
+from mgae.cli.options import Json, Quiet
+from mgae.cli.running import observing, stoppable
+
+
+def compare(
+    graph: Annotated[str, typer.Argument(help="A dataset's name or a file of edges.")],
+    methods: Annotated[
+        str, typer.Option(metavar="all|A,B", help="Methods, by comma; all: every one that trains.")
+    ] = "all",
+    task: Annotated[
+        str | None, typer.Option(help="links or nodes: what to evaluate. [default: links]")
+    ] = None,
+    runs: Annotated[int | None, typer.Option(help="Runs; run k has seed + k. [default: 1]")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first run. [default: 0]")] = None,
+    protocol: Annotated[
+        str | None,
+        typer.Option(help="paper or strict. [default: paper for the paper's datasets]"),
+    ] = None,
+    features: options.Features = None,
+    labels: options.Labels = None,
+    source_column: options.SourceColumn = None,
+    target_column: options.TargetColumn = None,
+    weight_column: options.WeightColumn = None,
+    id_column: options.IdColumn = None,
+    directed: options.Directed = False,
+    missing: options.Missing = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting for all, as train.epochs=50."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory; the same again goes on. [default: below runs/]"),
+    ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Train methods side by side on one graph, and rank them.
+
+    Each has the settings that mgae train would give it. The same command again goes on where it
+    was broken off.
+    """
+    from mgae.comparison import compare as run
+    from mgae.config import assignments, merge
+
+    table = options.input_table(
+        features=features, labels=labels, source_column=source_column, target_column=target_column,
+        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+    )  # fmt: skip
+    chosen = {
+        "task": task,
+        "runs": runs,
+        "seed": seed,
+        "protocol": protocol,
+        "input": table or None,
+    }
+    names = [] if methods == "all" else [name.strip() for name in methods.split(",")]
+    given = merge(chosen, assignments(set_ or []))
+    with observing(as_json, quiet) as observer, stoppable("go on with the same command"):
+        comparison = run(graph, names, out, observer, **given)
+    if as_json:
+        return typer.echo(json.dumps(comparison.to_json(), ensure_ascii=False))
+    from mgae.cli.tables import print_comparison
+
+    return print_comparison(comparison)

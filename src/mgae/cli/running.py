@@ -1,0 +1,46 @@
+"""What commands that take a while share: progress, and a way to stop."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+class Interrupted(Exception):  # noqa: N818 - reads as what it says
+    """Ctrl-C or SIGTERM, with what to do next."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM, raised as Ctrl-C is: the training loop leaves a checkpoint for both."""
+
+
+@contextmanager
+def stoppable(way: str, started: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Say how to go on after Ctrl-C or SIGTERM, if something has ``started``."""
+
+    def terminate(number: int, frame: object) -> None:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        code = 143 if isinstance(stop, _Terminated) else 130
+        raise Interrupted(f"interrupted; {way}" if started() else "interrupted", code) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def observing(as_json: bool, quiet: bool) -> Iterator[Any]:
+    """An observer that draws the progress, unless only the result is wanted."""
+    from mgae.cli.progress import ProgressObserver
+
+    with ProgressObserver(shown=not (as_json or quiet)) as observer:
+        yield observer

@@ -1,0 +1,62 @@
+"""Methods whose product is the embedding: without a link decoder, a link is an inner product."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn.functional import normalize
+
+from mgae.config import RunConfig
+from mgae.encoders import Encoder
+from mgae.errors import ConfigError
+from mgae.graphs.message import MessageGraph
+from mgae.methods.base import Encoded, Method
+from mgae.registry import ENCODERS
+from mgae.settings import PartSettings
+
+
+class EmbeddingSettings(PartSettings):
+    """How two embeddings become the score of a link."""
+
+    section: ClassVar[str] = "method"
+
+    cosine: bool = Field(
+        True, description="score a link by the inner product of unit vectors, not of any length"
+    )
+
+
+class EmbeddingMethod(Method):
+    """The encoder's last layer is the embedding, and the inner product scores a link."""
+
+    settings: EmbeddingSettings
+
+    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
+        super().__init__(config, graph)
+        assert config.encoder and isinstance(config.method, EmbeddingSettings)
+        if config.train.fanouts is not None:
+            raise ConfigError(
+                f"method {self.name!r} encodes the whole graph: leave train.fanouts out"
+            )
+        self.settings = config.method
+        self.encoder: Encoder = ENCODERS[config.encoder.kind].build(config.encoder, graph)
+
+    @torch.no_grad()
+    def embed(self, graph: MessageGraph) -> Tensor:
+        """The last layer: [num_nodes, d]."""
+        self.eval()
+        last: Tensor = self.encoder(graph, None)[-1]
+        return last
+
+    def encode(self, graph: MessageGraph) -> Encoded:
+        """The embeddings, as the inner product takes them."""
+        z = self.embed(graph)
+        return Encoded([normalize(z) if self.settings.cosine else z], graph.undirected)
+
+    def score_links(self, encoded: Encoded, pairs: Tensor) -> Tensor:
+        """An inner product per pair."""
+        (z,) = encoded.layers
+        chunks = pairs.split(self.config.train.chunk_size, dim=1)
+        return torch.cat([(z[heads] * z[tails]).sum(dim=1) for heads, tails in chunks])
