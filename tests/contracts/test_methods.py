@@ -73,7 +73,7 @@ each_part = pytest.mark.parametrize(("part", "kind"), ALL_PARTS)
 
 def config_of(name: str, **sections: Any) -> RunConfig:
     has = METHODS[name].extras["parts"]
-    small = {part: given for part, given in SMALL.items() if part in has}
+    small = {part: _small_settings(part, usual["kind"]) for part, usual in has.items()}
     return RunConfig(method=name, **{"train": {"epochs": 1}, **small, **sections})
 
 

@@ -1,6 +1,15 @@
 """The parts put together: each file is a family of methods behind the one interface."""
 
-from mgae.methods import floors, masked
+from mgae.methods import adversarial, autoencoders, floors, masked, pagerank
 from mgae.methods.base import Encoded, Method, build_method
 
-__all__ = ["Encoded", "Method", "build_method", "floors", "masked"]
+__all__ = [
+    "Encoded",
+    "Method",
+    "adversarial",
+    "autoencoders",
+    "build_method",
+    "floors",
+    "masked",
+    "pagerank",
+]
