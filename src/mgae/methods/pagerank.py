@@ -79,6 +79,6 @@ def _resolvent(walk: sp.csr_array, heads: NDArray[np.int64]) -> NDArray[np.float
     before: NDArray[np.float32] = np.zeros_like(start)
     now: NDArray[np.float32] = start
     for _ in range(_ROUNDS):
-        after: NDArray[np.float32] = start + np.float32(1 - _RESTART) * (walk @ now)
-        before, now = now, before + np.float32(_OMEGA) * (after - before)
+        after = start + (1 - _RESTART) * (walk @ now)
+        before, now = now, (before + _OMEGA * (after - before)).astype(np.float32, copy=False)
     return now
