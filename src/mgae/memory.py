@@ -34,6 +34,8 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     nodes, depth, width = graph.num_nodes, encoder.num_layers, encoder.hidden_channels
     # A layer's product, messages, sum, activation and dropout, and the gradients of most.
     encoded = 9 * depth * nodes * width * _FLOAT
+    if encoder.kind == "gat":  # a message for each edge, with its gradient
+        encoded += 3 * depth * graph.edge_index.size(1) * width * _FLOAT
     if config.train.fanouts is not None:
         seen = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
         encoded = encoded * seen // nodes + 2 * depth * nodes * width * _FLOAT
