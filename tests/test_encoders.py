@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import GCNConv, SAGEConv
+from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
 from mgae.config import RunConfig
-from mgae.encoders import GCN, SAGE, Encoder, EncoderSettings, GCNLayer, SAGELayer
+from mgae.encoders import (
+    GAT,
+    GCN,
+    GIN,
+    SAGE,
+    Encoder,
+    EncoderSettings,
+    GATLayer,
+    GCNLayer,
+    GINLayer,
+    SAGELayer,
+)
 from mgae.errors import ConfigError
 from mgae.graphs import MessageGraph, checked
 from mgae.methods import build_method
@@ -24,19 +36,23 @@ from mgae.registry import ENCODERS
 from mgae.seeding import drawn_from
 from tests.conftest import toy_graph
 
-KINDS = ["gcn", "sage"]
+KINDS = ["gcn", "sage", "gin", "gat"]
 GRAPHS = {
     "undirected": {},
     "directed": {"directed": True},
     "weighted": {"weighted": True},
     "weighted directed": {"weighted": True, "directed": True},
 }
-SAGE_GRAPHS = ["undirected", "directed"]  # PyG's SAGEConv knows no weights
-CASES = [("gcn", name) for name in GRAPHS] + [("sage", name) for name in SAGE_GRAPHS]
+UNWEIGHTED = ["undirected", "directed"]  # all that PyG's SAGEConv, GINConv and GATConv know
+CASES = [("gcn", name) for name in GRAPHS] + [
+    (kind, name) for kind in ("sage", "gin", "gat") for name in UNWEIGHTED
+]
 
 
 def build(kind: str, graph: MessageGraph, seed: int = 0, **options: Any) -> Encoder:
     given = {"hidden_channels": 5, "dropout": 0.0, **options}
+    if kind == "gat":
+        given.setdefault("heads", 1)
     entry = ENCODERS[kind]
     with drawn_from(torch.Generator().manual_seed(seed)):
         encoder: Encoder = entry.build(entry.settings(kind=kind, **given), graph)
@@ -61,6 +77,14 @@ def copied_conv(layer: nn.Module) -> nn.Module:
         conv.lin.weight.data = layer.weight.detach().t().clone()
         conv.bias.data = layer.bias.detach().clone()
         return conv
+    if isinstance(layer, GINLayer):
+        ours = nn.Sequential(layer.first, nn.ReLU(), layer.second)
+        gin = GINConv(deepcopy(ours), train_eps=True)
+        gin.nn.load_state_dict(ours.state_dict())  # GINConv draws them anew
+        gin.eps.data = layer.epsilon.detach().clone()
+        return gin
+    if isinstance(layer, GATLayer):
+        return copied_gat(layer)
     assert isinstance(layer, SAGELayer)
     neighbors, own = layer.weight.detach().chunk(2, dim=1)
     sage = SAGEConv(layer.weight.size(0), layer.bias.numel())
@@ -69,15 +93,37 @@ def copied_conv(layer: nn.Module) -> nn.Module:
     return sage
 
 
+def copied_gat(layer: GATLayer) -> GATConv:
+    gat = GATConv(layer.weight.size(0), layer.source.size(1), heads=layer.heads)
+    gat.lin.weight.data = layer.weight.detach().t().clone()
+    gat.att_src.data = layer.source.detach().unsqueeze(0).clone()
+    gat.att_dst.data = layer.target.detach().unsqueeze(0).clone()
+    gat.bias.data = layer.bias.detach().clone()
+    return gat
+
+
+def weight_of(layer: nn.Module) -> nn.Parameter:
+    """The weights that read the input, [in_width, …] but for GIN's."""
+    return layer.first.weight if isinstance(layer, GINLayer) else layer.weight
+
+
+def bias_of(layer: nn.Module) -> nn.Parameter:
+    return layer.first.bias if isinstance(layer, GINLayer) else layer.bias
+
+
 def conv_weight_grad(conv: nn.Module) -> Tensor:
     """The gradient of PyG's weights in the shape that ours has."""
-    if isinstance(conv, GCNConv):
+    if isinstance(conv, GCNConv | GATConv):
         return conv.lin.weight.grad.t()
+    if isinstance(conv, GINConv):
+        return conv.nn[0].weight.grad
     return torch.cat([conv.lin_l.weight.grad.t(), conv.lin_r.weight.grad.t()], dim=1)
 
 
 def conv_bias_grad(conv: nn.Module) -> Tensor:
-    return conv.bias.grad if isinstance(conv, GCNConv) else conv.lin_l.bias.grad
+    if isinstance(conv, GINConv):
+        return conv.nn[0].bias.grad
+    return conv.bias.grad if isinstance(conv, GCNConv | GATConv) else conv.lin_l.bias.grad
 
 
 def conv_forward(conv: nn.Module, graph: MessageGraph, h: Tensor) -> Tensor:
@@ -121,6 +167,62 @@ def test_sage_layer_with_weights_on_an_undirected_triangle() -> None:
     torch.testing.assert_close(layer(graph.x, graph.adjacency), torch.tensor([[3.5], [3.0], [1.4]]))
 
 
+def test_gin_layer_sums_weighted_neighbors_and_itself() -> None:
+    x = torch.tensor([[2.0], [6.0], [10.0]])
+    graph = graph_of([(0, 2), (1, 2)], x, weight=[1.0, 3.0])
+    layer = GINLayer(1, 1)
+    layer.epsilon.data = torch.tensor([0.5])
+    layer.first.weight.data, layer.first.bias.data = torch.tensor([[1.0]]), torch.tensor([-4.0])
+    layer.second.weight.data, layer.second.bias.data = torch.tensor([[2.0]]), torch.tensor([1.0])
+    # Node 2: 1.5·10 + 1·2 + 3·6 - 4 = 31; nodes 0 and 1: 1.5·2 - 4 < 0 and 1.5·6 - 4 = 5.
+    torch.testing.assert_close(
+        layer(graph.x, graph.adjacency), torch.tensor([[1.0], [11.0], [63.0]])
+    )
+
+
+def test_gat_layer_takes_the_mean_where_all_get_equal_attention() -> None:
+    x = torch.tensor([[2.0], [6.0], [10.0]])
+    graph = graph_of([(0, 2), (1, 2)], x, weight=[1.0, 3.0])
+    layer = GATLayer(1, 1, heads=1)
+    layer.weight.data, layer.bias.data = torch.tensor([[1.0]]), torch.tensor([0.5])
+    layer.source.data = layer.target.data = torch.tensor([[0.0]])
+    # Node 2: (1·2 + 3·6 + its own 10) / (1 + 3 + 1) = 6.
+    torch.testing.assert_close(layer(graph.x, graph.adjacency), torch.tensor([[2.5], [6.5], [6.5]]))
+
+
+def test_gat_counts_an_edge_of_weight_two_as_two_edges() -> None:
+    graph = toy_graph(seed=6)
+    twice = torch.cat([graph.edge_index, graph.edge_index], dim=1)
+    layer = build("gat", graph, num_layers=1, hidden_channels=6, heads=3).layers[0]
+    weighted = replace(graph, edge_weight=torch.full((graph.edge_index.size(1),), 2.0))
+    torch.testing.assert_close(
+        layer(graph.x, weighted.adjacency), copied_gat(layer)(graph.x, twice), atol=1e-5, rtol=1e-5
+    )
+
+
+@pytest.mark.parametrize("heads", [1, 2, 4])
+def test_heads_of_attention_equal_pyg(heads: int) -> None:
+    graph = toy_graph(seed=7, directed=True)
+    layer = build("gat", graph, num_layers=1, hidden_channels=8, heads=heads).layers[0]
+    torch.testing.assert_close(
+        layer(graph.x, graph.adjacency), copied_gat(layer)(graph.x, graph.edge_index)
+    )
+
+
+def test_attention_survives_large_scores() -> None:
+    graph = toy_graph()
+    layer = build("gat", graph, num_layers=1).layers[0]
+    layer.source.data *= 1e4
+    assert bool(layer(graph.x, graph.adjacency).isfinite().all())
+
+
+def test_heads_that_do_not_share_out_the_width_are_refused() -> None:
+    with pytest.raises(
+        ConfigError, match=r"hidden_channels must be a multiple of encoder\.heads 4"
+    ):
+        RunConfig(encoder={"kind": "gat", "hidden_channels": 6})
+
+
 # Against PyG
 
 
@@ -152,8 +254,12 @@ def test_gradients_equal_pyg(kind: str, name: str, sparse: bool) -> None:
         h = torch.tanh(conv_forward(conv, graph, h))
     (h * target).sum().backward()
     for layer, conv in zip(encoder.layers, convs, strict=True):
-        torch.testing.assert_close(layer.weight.grad, conv_weight_grad(conv), atol=1e-5, rtol=1e-4)
-        torch.testing.assert_close(layer.bias.grad, conv_bias_grad(conv), atol=1e-5, rtol=1e-4)
+        pairs = (
+            (weight_of(layer).grad, conv_weight_grad(conv)),
+            (bias_of(layer).grad, conv_bias_grad(conv)),
+        )
+        for ours, theirs in pairs:
+            torch.testing.assert_close(ours, theirs, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize(("kind", "name"), CASES)
@@ -208,8 +314,12 @@ def test_an_isolated_node_sees_only_itself(kind: str) -> None:
     x = torch.rand(4, 3, generator=seeded())
     graph = graph_of([(0, 1), (1, 0)], x)
     layer = build(kind, graph, num_layers=1).layers[0]
-    own = layer.weight if kind == "gcn" else layer.weight.chunk(2, dim=1)[1]
-    out = layer(graph.x, graph.adjacency)
+    out, others = (layer(seen, graph.adjacency) for seen in (x, x[[1, 0, 2, 3]] + torch.eye(4, 3)))
+    changed = [bool((out[node] != others[node]).any()) for node in range(4)]
+    assert changed[3] is False
+    if kind == "gin":
+        return
+    own = layer.weight.chunk(2, dim=1)[1] if kind == "sage" else layer.weight
     torch.testing.assert_close(out[2:], x[2:] @ own + layer.bias)
 
 
@@ -458,3 +568,5 @@ def test_registry_builds_the_classes() -> None:
     graph = toy_graph()
     assert type(build("gcn", graph)) is GCN
     assert type(build("sage", graph)) is SAGE
+    assert type(build("gin", graph)) is GIN
+    assert type(build("gat", graph)) is GAT

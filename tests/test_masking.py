@@ -12,14 +12,16 @@ from torch_geometric.data import Data
 from mgae.encoders import EncoderSettings
 from mgae.errors import ConfigError
 from mgae.graphs import MessageGraph, checked
-from mgae.masking import MaskedEdges, MaskSettings
+from mgae.masking import MaskedEdges, MaskSettings, PathMask, PathSettings
 from mgae.registry import ENCODERS, MASKS
 from mgae.seeding import drawn_from
 from tests.conftest import toy_graph
 
 PROPERTY = settings(deadline=None, max_examples=50)
-KINDS = ("undirected", "directed")
+KINDS = ("undirected", "directed", "path")
+IN_PAIRS = ("undirected", "path")  # both directions together
 kinds = st.sampled_from(KINDS)
+in_pairs = st.sampled_from(IN_PAIRS)
 ratios = st.one_of(st.sampled_from([0.0, 0.5, 0.7, 0.999]), st.floats(0, 0.999))
 seeds = st.integers(0, 2**20)
 undirected_graphs = st.builds(
@@ -55,7 +57,7 @@ graphs = st.one_of(undirected_graphs, directed_graphs)
 
 def masked(graph: MessageGraph, kind: str, ratio: float, seed: int = 0) -> MaskedEdges:
     generator = torch.Generator().manual_seed(seed)
-    return MASKS[kind].build(MaskSettings(kind=kind, ratio=ratio))(graph, generator)
+    return MASKS[kind].build(MASKS[kind].settings(kind=kind, ratio=ratio))(graph, generator)
 
 
 def ordered(pairs: Tensor) -> list[tuple[int, int]]:
@@ -108,7 +110,9 @@ def test_a_ratio_of_almost_one_hides_a_small_graph_whole(square: MessageGraph, k
     assert set(unordered(edges.masked)) == set(unordered(square.pairs))
 
 
-@pytest.mark.parametrize(("kind", "hidden"), [("undirected", 1998), ("directed", 3996)])
+@pytest.mark.parametrize(
+    ("kind", "hidden"), [("undirected", 1998), ("path", 1998), ("directed", 3996)]
+)
 def test_a_ratio_of_almost_one_leaves_a_large_graph_some_edges(kind: str, hidden: int) -> None:
     graph = toy_graph(num_nodes=100, num_edges=2000)
     edges = masked(graph, kind, 0.999)
@@ -137,7 +141,7 @@ def test_what_a_mask_gives_cannot_be_changed(square: MessageGraph) -> None:
 def test_exactly_the_rounded_share_is_masked(
     graph: MessageGraph, kind: str, ratio: float, seed: int
 ) -> None:
-    num_edges = graph.pairs.size(1) if kind == "undirected" else graph.edge_index.size(1)
+    num_edges = (graph.edge_index if kind == "directed" else graph.pairs).size(1)
     assert masked(graph, kind, ratio, seed).masked.size(1) == round(ratio * num_edges)
 
 
@@ -146,18 +150,19 @@ def test_exactly_the_rounded_share_is_masked(
 def test_in_a_directed_graph_each_kind_masks_the_rounded_share_of_what_it_counts(
     graph: MessageGraph, ratio: float, seed: int
 ) -> None:
-    hidden_pairs = set(unordered(masked(graph, "undirected", ratio, seed).masked))
-    assert len(hidden_pairs) == round(ratio * graph.pairs.size(1))
+    for kind in IN_PAIRS:
+        hidden_pairs = set(unordered(masked(graph, kind, ratio, seed).masked))
+        assert len(hidden_pairs) == round(ratio * graph.pairs.size(1))
     hidden_arrows = masked(graph, "directed", ratio, seed).masked
     assert hidden_arrows.size(1) == round(ratio * graph.edge_index.size(1))
 
 
 @PROPERTY
-@given(graph=undirected_graphs, ratio=ratios, seed=seeds)
+@given(graph=undirected_graphs, kind=in_pairs, ratio=ratios, seed=seeds)
 def test_undirected_masking_hides_both_directions_and_covers_every_edge(
-    graph: MessageGraph, ratio: float, seed: int
+    graph: MessageGraph, kind: str, ratio: float, seed: int
 ) -> None:
-    edges = masked(graph, "undirected", ratio, seed)
+    edges = masked(graph, kind, ratio, seed)
     hidden, visible = ordered(edges.masked), ordered(edges.visible.edge_index)
     both_ways = hidden + [(v, u) for u, v in hidden]
     assert sorted(both_ways + visible) == sorted(ordered(graph.edge_index))
@@ -185,21 +190,21 @@ def test_directed_masking_shares_out_the_directions(
 
 
 @PROPERTY
-@given(graph=graphs, ratio=ratios, seed=seeds)
+@given(graph=graphs, kind=in_pairs, ratio=ratios, seed=seeds)
 def test_under_undirected_masking_no_target_is_visible_in_reverse(
-    graph: MessageGraph, ratio: float, seed: int
+    graph: MessageGraph, kind: str, ratio: float, seed: int
 ) -> None:
-    edges = masked(graph, "undirected", ratio, seed)
+    edges = masked(graph, kind, ratio, seed)
     assert set(unordered(edges.masked)).isdisjoint(unordered(edges.visible.edge_index))
 
 
 @PROPERTY
 @given(graph=undirected_graphs, ratio=ratios, seed=seeds)
-def test_both_kinds_leave_equally_many_message_edges_but_for_rounding(
+def test_all_kinds_leave_equally_many_message_edges_but_for_rounding(
     graph: MessageGraph, ratio: float, seed: int
 ) -> None:
-    first, second = (masked(graph, kind, ratio, seed).visible.edge_index.size(1) for kind in KINDS)
-    assert abs(first - second) <= 1
+    left = [masked(graph, kind, ratio, seed).visible.edge_index.size(1) for kind in KINDS]
+    assert max(left) - min(left) <= 1
 
 
 @PROPERTY
@@ -243,7 +248,7 @@ def test_the_same_generator_state_gives_the_same_mask(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_masks_differ_between_draws(kind: str, generator: torch.Generator) -> None:
-    graph, mask = toy_graph(), MASKS[kind].build(MaskSettings(kind=kind, ratio=0.5))
+    graph, mask = toy_graph(), MASKS[kind].build(MASKS[kind].settings(kind=kind, ratio=0.5))
     first, second = (mask(graph, generator) for _ in range(2))
     assert set(ordered(first.masked)) != set(ordered(second.masked))
     assert set(ordered(first.visible.edge_index)) != set(ordered(second.visible.edge_index))
@@ -260,7 +265,7 @@ def test_masking_leaves_the_graph_and_the_global_generator_alone(kind: str) -> N
     assert edges.visible.num_nodes == graph.num_nodes
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["undirected", "directed"])
 def test_each_edge_is_masked_equally_often(kind: str, generator: torch.Generator) -> None:
     graph, draws = toy_graph(num_nodes=10, num_edges=12), 1000
     mask = MASKS[kind].build(MaskSettings(kind=kind, ratio=0.25))
@@ -307,7 +312,7 @@ def test_a_ratio_outside_its_limits_is_refused_by_name(ratio: float) -> None:
         MaskSettings(kind="undirected", ratio=ratio)
 
 
-@pytest.mark.parametrize("encoder", ["gcn", "sage"])
+@pytest.mark.parametrize("encoder", ["gcn", "sage", "gin", "gat"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("num_features", [None, 6])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -318,7 +323,8 @@ def test_an_empty_visible_graph_still_encodes(
     visible = masked(graph, kind, 0.999).visible
     assert visible.edge_index.size(1) == 0
     with drawn_from(generator):
-        model = ENCODERS[encoder].build(EncoderSettings(kind=encoder, hidden_channels=8), graph)
+        settings_of = ENCODERS[encoder].settings
+        model = ENCODERS[encoder].build(settings_of(kind=encoder, hidden_channels=8), graph)
     layers = model(visible, generator)
     sum(layer.sum() for layer in layers).backward()
     assert all(bool(torch.isfinite(layer).all()) for layer in layers)
@@ -337,3 +343,52 @@ def test_without_visible_edges_a_node_sees_only_itself(
     own = model.layers[0].weight[:, -8:]
     expected = torch.relu(graph.x @ own + model.layers[0].bias)
     torch.testing.assert_close(model(visible, None)[0], expected)
+
+
+def path_mask(graph: MessageGraph, ratio: float, length: int, seed: int) -> MaskedEdges:
+    mask = PathMask(PathSettings(kind="path", ratio=ratio, walk_length=length))
+    return mask(graph, torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_a_walk_hides_hangs_together(seed: int) -> None:
+    """On a long cycle three edges of one walk of three or more lie within three steps."""
+    nodes = torch.arange(100)
+    ring = torch.stack([nodes, (nodes + 1) % 100])
+    edge_index = torch.cat([ring, ring.flip(0)], dim=1)
+    graph = MessageGraph.of(checked(Data(edge_index=edge_index, num_nodes=100)))
+    together = [path_mask(graph, 0.02, length, seed).masked for length in (1, 200)]
+    assert [pairs.size(1) for pairs in together] == [2, 2]
+    # A walk this long passes at least two edges, and they share a node.
+    first, second = unordered(together[1])
+    assert first & second
+
+
+def test_walks_of_one_edge_choose_uniformly(generator: torch.Generator) -> None:
+    graph, draws = toy_graph(num_nodes=10, num_edges=12), 1000
+    mask = PathMask(PathSettings(kind="path", ratio=0.25, walk_length=1))
+    hidden = torch.zeros(graph.edge_index.size(1))
+    for _ in range(draws):
+        hidden += ~torch.isin(graph.edge_keys, mask(graph, generator).visible.edge_keys)
+    assert float((hidden - draws / 4).abs().max()) < 5 * (draws * 0.25 * 0.75) ** 0.5
+
+
+def test_longer_walks_hide_more_edges_that_touch() -> None:
+    def touching(length: int) -> float:
+        edges = path_mask(toy_graph(num_nodes=300, num_edges=400), 0.05, length, seed=0).masked
+        return float((torch.bincount(edges.flatten()) > 1).sum())
+
+    assert touching(8) > 2 * touching(1)
+
+
+def test_a_walk_goes_against_the_arrows_and_stays_where_none_comes_in() -> None:
+    # 0 → 1 → 2: a walk from 1 → 2 goes on to 0 → 1; one from 0 → 1 stays.
+    graph = MessageGraph.of(checked(Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3)))
+    mask = PathMask(PathSettings(kind="path", walk_length=3))
+    walks = mask._walks(graph, torch.Generator().manual_seed(0)).tolist()
+    assert sorted(walks) == [[0, 0, 0], [1, 0, 0]]
+
+
+def test_a_walk_of_no_edge_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"mask\.walk_length must be an integer ≥ 1, got 0"):
+        PathSettings(kind="path", walk_length=0)

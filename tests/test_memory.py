@@ -82,3 +82,11 @@ def test_without_a_limit_free_memory_decides(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_method_that_learns_nothing_needs_no_plan() -> None:
     config = RunConfig(method="common-neighbors")
     assert fitted(config, toy_graph()) == (config, None)
+
+
+@pytest.mark.parametrize("changes", [{"method": "gae"}, {"method": "maskgae"}, {"mask": "path"}])
+def test_what_needs_the_whole_graph_is_not_sampled(changes: dict[str, Any]) -> None:
+    graph = toy_graph()
+    with pytest.raises(UnsupportedError, match=r"memory_limit_gb is 0\.001"):
+        fitted(limited(0.001, **changes), graph)
+    assert fitted(limited(10, **changes), graph)[0].train.fanouts is None

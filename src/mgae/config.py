@@ -28,6 +28,7 @@ _FLOORS = {
         "common-neighbors",
         "adamic-adar",
         "resource-allocation",
+        "personalized-pagerank",
         "raw-features",
         "random-init",
     ),

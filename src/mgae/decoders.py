@@ -114,6 +114,11 @@ class MLP(nn.Module):
             read = layer(dropout(torch.relu(read), self.dropout, generator))
         return read.squeeze(-1)
 
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew."""
+        for layer in (*self.hidden, self.last):
+            cast(nn.Linear, layer).reset_parameters()
+
 
 @DECODERS.register(
     "cross-correlation",

@@ -11,6 +11,7 @@ from mgae.encoders import EncoderSettings
 from mgae.errors import UnsupportedError
 from mgae.graphs.message import MessageGraph
 from mgae.ops.sparse import SparseMatrix
+from mgae.registry import METHODS
 
 GIB = 2**30
 _FLOAT, _INDEX = 4, 8
@@ -33,6 +34,8 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     nodes, depth, width = graph.num_nodes, encoder.num_layers, encoder.hidden_channels
     # A layer's product, messages, sum, activation and dropout, and the gradients of most.
     encoded = 9 * depth * nodes * width * _FLOAT
+    if encoder.kind == "gat":  # a message for each edge, with its gradient
+        encoded += 3 * depth * graph.edge_index.size(1) * width * _FLOAT
     if config.train.fanouts is not None:
         seen = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
         encoded = encoded * seen // nodes + 2 * depth * nodes * width * _FLOAT
@@ -74,7 +77,7 @@ def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
         lowered = config.changed(train={**train, "chunk_size": chunk})
         ways.append((lowered, f"train.chunk_size is lowered to {chunk}"))
         chunk //= 2
-    if config.loss is not None and config.loss.kind != "softmax" and not config.train.fanouts:
+    if _can_sample(config):
         depth = cast(EncoderSettings, config.encoder).num_layers
         fanouts = [_FANOUT] * depth
         step = min(config.train.step_size or _SAMPLED_STEP, _SAMPLED_STEP)
@@ -83,6 +86,18 @@ def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
         sampled = f"neighborhoods are sampled, train.fanouts = {fanouts}"
         ways.append((config.changed(train=settings), sampled))
     return ways or [(config, "there is no smaller way")]
+
+
+def _can_sample(config: RunConfig) -> bool:
+    """Whether `train.fanouts` may be chosen: by the method, its mask and its loss."""
+    return (
+        METHODS[config.method.kind].extras.get("samples", False)
+        and config.mask is not None
+        and config.mask.kind != "path"
+        and config.loss is not None
+        and config.loss.kind != "softmax"
+        and not config.train.fanouts
+    )
 
 
 def _graph_bytes(graph: MessageGraph) -> int:

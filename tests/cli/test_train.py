@@ -77,7 +77,10 @@ def test_a_file_of_settings_is_below_the_options(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ("train --mask-ratio 1.2", "mask.ratio must be a number in [0, 1), got 1.2"),
-        ("train --encoder gnc", "unknown encoder 'gnc': known are gcn, sage (did you mean gcn?)"),
+        (
+            "train --encoder gcnn",
+            "unknown encoder 'gcnn': known are gat, gcn, gin, sage (did you mean gcn?)",
+        ),
         ("train --set mask.rato=0.5", "unknown setting mask.rato"),
         ("train nosuch", "unknown dataset 'nosuch': known are amazon-computers, "),
         ("train --runs 0", "runs must be an integer ≥ 1, got 0"),
@@ -108,9 +111,12 @@ def test_bad_input_is_one_line_and_leaves_nothing(
 
 
 def test_the_process_itself_ends_with_code_2(tmp_path: Path) -> None:
-    done = mgae("train", "--encoder", "gnc", cwd=tmp_path)
+    done = mgae("train", "--encoder", "gcnn", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "mgae: unknown encoder 'gnc': known are gcn, sage (did you mean gcn?)\n"
+    assert (
+        done.stderr
+        == "mgae: unknown encoder 'gcnn': known are gat, gcn, gin, sage (did you mean gcn?)\n"
+    )
 
 
 def start(out: Path) -> subprocess.Popen[str]:

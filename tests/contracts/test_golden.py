@@ -34,7 +34,9 @@ SMALL: dict[str, Any] = {
 
 def small(method: str) -> dict[str, Any]:
     parts = METHODS[method].extras["parts"]
-    return {key: value for key, value in SMALL.items() if key == "train" or key in parts}
+    plain = parts.get("decoder", {}).get("kind") == "inner-product"
+    given = {key for key in SMALL if key in {"train", *parts}} - ({"decoder"} if plain else set())
+    return {key: SMALL[key] for key in given}
 
 
 CURVES: dict[str, dict[str, Any]] = {
@@ -47,9 +49,13 @@ CURVES: dict[str, dict[str, Any]] = {
     for entry in LOSSES
 }
 CURVES |= {
+    f"mgae {encoder} bce": {**SMALL, "encoder": {"kind": encoder, "hidden_channels": 16}}
+    for encoder in ("gin", "gat")
+}
+CURVES |= {
     entry.name: {"method": entry.name, **small(entry.name)}
     for entry in METHODS
-    if entry.name != "mgae" and getattr(entry.build, "trains", True)
+    if entry.name != "mgae" and entry.build.trains
 }
 
 

@@ -21,7 +21,7 @@ from mgae.graphs import MessageGraph, checked
 from mgae.methods import Method, build_method
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
 from mgae.seeding import Generators, drawn_from
-from mgae.training import train
+from mgae.training import Checkpoints, EpochRecord, train
 from tests.conftest import toy_graph
 
 Graph = Callable[[], MessageGraph]
@@ -73,7 +73,7 @@ each_part = pytest.mark.parametrize(("part", "kind"), ALL_PARTS)
 
 def config_of(name: str, **sections: Any) -> RunConfig:
     has = METHODS[name].extras["parts"]
-    small = {part: given for part, given in SMALL.items() if part in has}
+    small = {part: _small_settings(part, usual["kind"]) for part, usual in has.items()}
     return RunConfig(method=name, **{"train": {"epochs": 1}, **small, **sections})
 
 
@@ -245,6 +245,33 @@ def test_weights_survive_safetensors(name: str, kind: str, tmp_path: Path) -> No
     other = build(config_of(name), graph, seed=1)
     other.load_state_dict(load_file(tmp_path / "w"))
     assert torch.equal(scores_of(other, graph), expected)
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_training_broken_off_goes_on_to_the_same_bits(name: str, tmp_path: Path) -> None:
+    graph = toy_graph()
+    config = config_of(name, train={"epochs": 4, "checkpoint_seconds": 0.0})
+
+    def fit(folder: str, stop_after: int | None = None) -> Method:
+        generators = Generators(0)
+        method = build_method(config, graph, generators["init"])
+
+        def stop(record: EpochRecord) -> None:
+            if record.epoch == stop_after:
+                raise KeyboardInterrupt
+
+        def validate() -> float:
+            return float(sum(weight.detach().sum() for weight in method.parameters()))
+
+        folders = Checkpoints(tmp_path / folder)
+        train(method, graph, config.train, generators, validate, folders, stop)
+        return method
+
+    whole = fit("whole").state_dict()
+    with pytest.raises(KeyboardInterrupt):
+        fit("broken", stop_after=3)
+    resumed = fit("broken").state_dict()
+    assert all(torch.equal(resumed[key], value) for key, value in whole.items())
 
 
 @each_method

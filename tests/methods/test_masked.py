@@ -16,7 +16,7 @@ from mgae.errors import ConfigError
 from mgae.graphs import MessageGraph
 from mgae.masking import MaskedEdges
 from mgae.methods import build_method
-from mgae.methods.masked import MaskedGraphAutoencoder
+from mgae.methods.masked import MaskedGraphAutoencoder, MaskGAE
 from mgae.registry import MASKS
 from mgae.seeding import Generators, drawn_from
 from mgae.training import train
@@ -316,3 +316,54 @@ def test_training_learns_two_cliques() -> None:
     encoded = method.encode(graph)
     scores = [method.score_links(encoded, torch.tensor(pairs).t()) for pairs in (inside, cross)]
     assert float((scores[0].unsqueeze(1) > scores[1]).float().mean()) > 0.95
+
+
+# SelfTask and MaskGAE
+
+
+def test_selftask_is_mgae_with_an_mlp_on_the_difference() -> None:
+    graph = toy_graph()
+    sections = {**SMALL, "decoder": {"kind": "mlp", "combine": "absdiff", "hidden_channels": 8}}
+    first = build_method(RunConfig(method="mgae", **sections), graph, Generators(0)["init"])
+    given_sections = {**SMALL, "method": "selftask"}
+    second = build_method(RunConfig(**given_sections), graph, Generators(0)["init"])
+    losses = [
+        [float(loss.detach()) for loss, _ in method.losses(graph, Generators(0))]
+        for method in (first, second)
+    ]
+    assert losses[0] == losses[1]
+
+
+def maskgae(alpha: float, **sections: Any) -> MaskGAE:
+    config = RunConfig(method={"kind": "maskgae", "alpha": alpha}, **{**SMALL, **sections})
+    method = build_method(config, toy_graph(), Generators(0)["init"])
+    assert isinstance(method, MaskGAE)
+    return method
+
+
+def test_maskgae_adds_alpha_times_the_error_of_the_hidden_degrees() -> None:
+    graph, method = toy_graph(), maskgae(0.5)
+    edges = method.mask(graph, torch.Generator().manual_seed(0))
+    for parameter in method.degree.parameters():
+        parameter.data.zero_()
+    method.degree.last.bias.data.fill_(2.0)
+    _, cost = method.represent(edges, Generators(0))
+    degrees = [int((edges.masked == node).sum()) for node in range(20)]
+    expected = 0.5 * sum((degree - 2) ** 2 for degree in degrees) / 20
+    assert cost is not None
+    assert cost.item() == pytest.approx(expected)
+
+
+def test_without_alpha_maskgae_is_a_masked_autoencoder() -> None:
+    graph = toy_graph()
+    method = maskgae(0.0, encoder={"hidden_channels": 4, "dropout": 0.0})
+    edges = method.mask(graph, torch.Generator().manual_seed(0))
+    layers, cost = method.represent(edges, Generators(0))
+    assert cost is not None
+    assert cost.item() == 0
+    torch.testing.assert_close(layers[-1], method.encoder(edges.visible, None)[-1])
+
+
+def test_maskgae_refuses_neighborhoods_by_name() -> None:
+    with pytest.raises(ConfigError, match="'maskgae' needs every node's degree"):
+        maskgae(0.1, mask="undirected", train={"fanouts": [3, 3]})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mgae.config import RunConfig
+from mgae.config import RunConfig, merge
 from mgae.registry import METHODS
 from mgae.reproduction import paper_config, published
 
@@ -23,11 +23,67 @@ def test_every_experiment_file_is_a_valid_configuration(file: Path) -> None:
         config = paper_config(
             graph=graph, method=experiment["method"], task=experiment["task"], protocol="paper"
         )
-        if config.method.kind == "mgae":
-            assert config.mask is not None
+        assert config.method.kind == experiment["method"]
+        if experiment["method"] == "mgae":
             assert config.mask.ratio == (0.4 if graph == "ogbl-ppa" else 0.7)
-        if "published" in experiment:  # some methods are not in the paper
-            assert experiment["published"][graph]["source"].startswith("Table ")
+            assert graph in experiment["published"]
+    for graph, row in experiment.get("published", {}).items():
+        assert graph in experiment["datasets"]
+        assert row["source"].startswith("Table ")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_every_setting_of_an_experiment_file_is_taken(file: Path) -> None:
+    experiment = tomllib.loads(file.read_text())
+    for graph, own in experiment["datasets"].items():
+        config = paper_config(
+            graph=graph, method=experiment["method"], task=experiment["task"], protocol="paper"
+        )
+        for section, table in merge(experiment["settings"], own).items():
+            for key, value in table.items():
+                assert getattr(getattr(config, section), key) == value, (graph, section, key)
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in METHODS if entry.build.trains])
+@pytest.mark.parametrize("task", ["links", "nodes"])
+def test_every_method_that_trains_has_a_file_for_each_task(name: str, task: str) -> None:
+    assert (FOLDER / f"{name}-{task}.toml").is_file()
+
+
+PRINTED = [
+    ("gae", "gcn", "links", "citeseer", {"auc": (90.52, 0.04), "ap": (91.68, 0.05)}),
+    ("gae", "sage", "links", "pubmed", {"auc": (89.22, 0.87), "ap": (89.44, 0.82)}),
+    ("gae", "sage", "links", "ogbl-ddi", {"hits@20": (53.90, 4.74), "hits@30": (65.80, 6.94)}),
+    ("arge", "gcn", "links", "cora", {"auc": (92.40, 0.0), "ap": (93.23, 0.0)}),
+    ("selftask", "gcn", "links", "cora", {"auc": (90.65, 0.50), "ap": (91.55, 0.93)}),
+    ("gae", "gcn", "nodes", "pubmed", {"accuracy": (78.23, 1.63)}),
+    ("argva", "gcn", "nodes", "citeseer", {"accuracy": (73.10, 0.86)}),
+    ("selftask", "gcn", "nodes", "ogbn-arxiv", {"accuracy": (68.30, 0.02)}),
+]
+
+
+@pytest.mark.parametrize(("method", "encoder", "task", "graph", "figures"), PRINTED)
+def test_the_papers_figures_of_the_baselines(
+    method: str, encoder: str, task: str, graph: str, figures: dict[str, tuple[float, float]]
+) -> None:
+    found = published(
+        paper_config(method=method, encoder=encoder, task=task, graph=graph, protocol="paper")
+    )
+    assert found is not None
+    assert found.figures == figures
+
+
+def test_the_kind_of_a_part_is_the_files_unless_another_is_given() -> None:
+    assert paper_config(graph="ogbl-ddi").mask.kind == "directed"
+    assert paper_config(graph="ogbl-ddi", mask="undirected").mask.kind == "undirected"
+    assert paper_config(graph="ogbl-ddi", method="gae").decoder.kind == "mlp"
+    assert paper_config(graph="cora", method="gae").decoder.kind == "inner-product"
+
+
+def test_a_method_s_own_settings_come_from_the_file_too() -> None:
+    assert paper_config(method={"kind": "maskgae", "alpha": 0.5}).method.alpha == 0.5
+    links = paper_config(method="maskgae")
+    assert (links.method.alpha, links.mask.walk_length) == (0.003, 2)
 
 
 def test_the_papers_figures_for_cora() -> None:

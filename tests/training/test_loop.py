@@ -106,6 +106,31 @@ def test_each_group_has_its_own_optimizer() -> None:
     assert float(method.right.weight) == before[1]
 
 
+def test_a_group_may_learn_at_a_rate_of_its_own() -> None:
+    class TwoRates(Slide):
+        def __init__(self) -> None:
+            super().__init__()
+            self.slow, self.fast = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+
+        def parameter_groups(self) -> dict[str, list[nn.Module]]:
+            return {"slow": [self.slow], "fast": [self.fast]}
+
+        def learning_rates(self) -> dict[str, float]:
+            return {"fast": 0.5}
+
+        def losses(
+            self, graph: MessageGraph, generators: Generators
+        ) -> Iterator[tuple[Tensor, str]]:
+            yield self.slow.weight.sum(), "slow"
+            yield self.fast.weight.sum(), "fast"
+
+    method = TwoRates()
+    before = method.slow.weight.item(), method.fast.weight.item()
+    fit(method, [1.0], epochs=1, learning_rate=0.01)
+    assert method.slow.weight.item() == pytest.approx(before[0] - 0.01, abs=1e-5)
+    assert method.fast.weight.item() == pytest.approx(before[1] - 0.5, abs=1e-5)
+
+
 def test_every_epoch_is_told() -> None:
     told: list[EpochRecord] = []
     settings = TrainSettings(epochs=3)

@@ -28,9 +28,11 @@ def train(
     method: Annotated[
         str | None, typer.Option(help="What to train; see mgae methods. [default: mgae]")
     ] = None,
-    encoder: Annotated[str | None, typer.Option(help="gcn or sage. [default: gcn]")] = None,
+    encoder: Annotated[
+        str | None, typer.Option(help="gcn, sage, gin or gat. [default: gcn]")
+    ] = None,
     mask: Annotated[
-        str | None, typer.Option(help="undirected or directed. [default: undirected]")
+        str | None, typer.Option(help="undirected, directed or path. [default: undirected]")
     ] = None,
     mask_ratio: Annotated[
         float | None, typer.Option(help="Share of the edges to hide. [default: 0.7]")

@@ -63,6 +63,10 @@ class Method(nn.Module, ABC):
         """What each group's step moves; a module's gradients are clipped together."""
         return {"model": [self]}
 
+    def learning_rates(self) -> dict[str, float]:
+        """The rates of the groups that do not learn at ``train.learning_rate``."""
+        return {}
+
     @abstractmethod
     def encode(self, graph: MessageGraph) -> Any:
         """What `score_links` needs of this graph."""

@@ -24,6 +24,14 @@ Floats = NDArray[np.float64]
 _PAIRS_AT_ONCE = 65536
 
 
+def edge_matrix(graph: MessageGraph) -> sp.csr_array:
+    """The edges [num_nodes, num_nodes], directed ones both ways; weights do not count."""
+    source, target = graph.edge_index.numpy()
+    shape = (graph.num_nodes, graph.num_nodes)
+    matrix = sp.csr_array((np.ones(source.size), (source, target)), shape=shape)
+    return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float64)
+
+
 class NeighborOverlap(Method):
     """Σ over common neighbors z of weight(degree of z)."""
 
@@ -34,11 +42,8 @@ class NeighborOverlap(Method):
         """What a common neighbor of this degree (two or more) counts."""
 
     def encode(self, graph: MessageGraph) -> sp.csr_array:
-        """The edges as a matrix, both directions of a directed edge; weights do not count."""
-        source, target = graph.edge_index.numpy()
-        shape = (graph.num_nodes, graph.num_nodes)
-        matrix = sp.csr_array((np.ones(source.size), (source, target)), shape=shape)
-        return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float64)
+        """The edges as a matrix."""
+        return edge_matrix(graph)
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
         """A row product per pair."""

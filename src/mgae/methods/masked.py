@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import ClassVar, cast
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
+from torch.nn.functional import mse_loss
 
 from mgae.config import RunConfig
-from mgae.decoders import Decoder
-from mgae.encoders import Encoder, EncoderSettings
+from mgae.decoders import MLP, MLPSettings
+from mgae.errors import ConfigError
 from mgae.graphs.message import MessageGraph
-from mgae.losses import Loss
-from mgae.masking import Mask
-from mgae.methods.base import Encoded, Method
+from mgae.masking import Mask, MaskedEdges
 from mgae.methods.hiding import require_hidden
+from mgae.methods.linkautoencoder import LinkAutoencoder
 from mgae.methods.sampled import SampledMode
-from mgae.registry import DECODERS, ENCODERS, LOSSES, MASKS, METHODS
+from mgae.registry import MASKS, METHODS
 from mgae.seeding import Generators
-from mgae.splits.negatives import NegativeSampler
+from mgae.settings import PartSettings
 
 
+@METHODS.register(
+    "selftask",
+    summary="EdgeMask: hidden edges, told from random pairs by an MLP on |h_u - h_v|",
+    paper="Jin et al., Self-supervised Learning on Graphs: Deep Insights and New Direction, 2020",
+    parts={
+        "mask": {"kind": "undirected"},
+        "encoder": {"kind": "gcn"},
+        "decoder": {"kind": "mlp", "combine": "absdiff"},
+        "loss": {"kind": "bce"},
+    },
+    samples=True,
+)
 @METHODS.register(
     "mgae",
     summary="masked graph autoencoder with the cross-correlation decoder",
@@ -32,63 +45,83 @@ from mgae.splits.negatives import NegativeSampler
         "decoder": {"kind": "cross-correlation"},
         "loss": {"kind": "bce"},
     },
+    samples=True,
 )
-class MaskedGraphAutoencoder(Method):
+class MaskedGraphAutoencoder(LinkAutoencoder):
     """Algorithm 1 of the paper, with every part a choice."""
 
     def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
         super().__init__(config, graph)
-        assert config.mask and config.encoder and config.decoder and config.loss
+        assert config.mask
         self.mask: Mask = MASKS[config.mask.kind].build(config.mask)
-        self.encoder: Encoder = ENCODERS[config.encoder.kind].build(config.encoder, graph)
-        width = cast(EncoderSettings, config.encoder)
-        self.decoder: Decoder = DECODERS[config.decoder.kind].build(config.decoder, width)
-        self.loss: Loss = LOSSES[config.loss.kind].build(config.loss)
         self.sampled = self._sampled_mode() if config.train.fanouts else None
 
     def _sampled_mode(self) -> SampledMode:
         return SampledMode(self.mask, self.encoder, self.decoder, self.loss, self.config.train)
 
+    def divide(self, graph: MessageGraph, generator: torch.Generator) -> MaskedEdges:
+        """A new mask."""
+        edges = self.mask(graph, generator)
+        require_hidden(edges.masked.size(1), self.mask.ratio)
+        return edges
+
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """A new mask, then one step for each ``train.step_size`` masked edges."""
-        if self.sampled is not None:
-            yield from ((loss, "model") for loss in self.sampled.losses(graph, generators))
+        if self.sampled is None:
+            yield from super().losses(graph, generators)
             return
-        train = self.config.train
-        edges = self.mask(graph, generators["mask"])
-        require_hidden(edges.masked.size(1), self.mask.ratio)
-        negatives = NegativeSampler.of(graph)
-        for positives in edges.masked.split(train.step_size or edges.masked.size(1), dim=1):
-            layers = self.encoder(edges.visible, generators["dropout"])
-            loss = self.loss(
-                self.decoder, layers, positives, negatives, generators, train.chunk_size
-            )
-            yield loss, "model"
+        yield from ((loss, "model") for loss in self.sampled.losses(graph, generators))
+
+
+class MaskGAESettings(PartSettings):
+    """What the nodes' degrees are worth."""
+
+    section: ClassVar[str] = "method"
+
+    alpha: float = Field(0.003, ge=0, description="weight of the degree loss")
+    degree_channels: int = Field(64, ge=1, description="width of the MLP that reads a degree")
+    degree_dropout: float = Field(0.2, ge=0, lt=1, description="dropout in that MLP")
+
+
+@METHODS.register(
+    "maskgae",
+    settings=MaskGAESettings,
+    summary="masked paths, a hadamard MLP, and each node's count of hidden edges",
+    paper="Li et al., What's Behind the Mask: Understanding Masked Graph Modeling, 2023",
+    parts={
+        "mask": {"kind": "path"},
+        "encoder": {"kind": "gcn"},
+        "decoder": {"kind": "mlp", "combine": "hadamard"},
+        "loss": {"kind": "bce"},
+    },
+)
+class MaskGAE(MaskedGraphAutoencoder):
+    """A masked autoencoder that also regresses how many edges of a node are hidden."""
+
+    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
+        super().__init__(config, graph)
+        self.settings = cast(MaskGAESettings, config.method)
+        mlp = MLPSettings(
+            kind="degree",
+            hidden_channels=self.settings.degree_channels,
+            dropout=self.settings.degree_dropout,
+        )
+        self.degree = MLP(self.decoded.hidden_channels, mlp)
+
+    def _sampled_mode(self) -> SampledMode:
+        raise ConfigError(
+            f"method {self.name!r} needs every node's degree: leave train.fanouts out"
+        )
+
+    def represent(
+        self, edges: MaskedEdges, generators: Generators
+    ) -> tuple[list[Tensor], Tensor | None]:
+        """The layers, and α times the mean squared error of the degrees."""
+        layers, _ = super().represent(edges, generators)
+        hidden = torch.bincount(edges.masked.flatten(), minlength=self.num_nodes)
+        found = self.degree(layers[-1], generators["dropout"])
+        return layers, self.settings.alpha * mse_loss(found, hidden.to(found.dtype))
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
-        """One group; encoder and decoder are clipped apart, as in the authors' code."""
-        return {"model": [self.encoder, self.decoder]}
-
-    @torch.no_grad()
-    def encode(self, graph: MessageGraph) -> Encoded:
-        """Every layer's output on all the edges of ``graph``."""
-        self.eval()
-        return Encoded(self.encoder(graph, None), graph.undirected)
-
-    def embed(self, graph: MessageGraph) -> Tensor:
-        """The K layers side by side: [num_nodes, K·d]."""
-        return torch.cat(list(self.encode(graph).layers), dim=1)
-
-    @torch.no_grad()
-    def score_links(self, encoded: Encoded, pairs: Tensor) -> Tensor:
-        """Logits; on an undirected graph the mean of both orders."""
-        self.eval()
-        scores = self._in_chunks(encoded, pairs)
-        if encoded.undirected and not self.decoder.symmetric:
-            scores = (scores + self._in_chunks(encoded, pairs.flip(0))) / 2
-        return scores
-
-    def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:
-        chunks = pairs.split(self.config.train.chunk_size, dim=1)
-        rows = encoded.rows.index_select
-        return torch.cat([self.decoder.score(rows(0, u), rows(0, v), None) for u, v in chunks])
+        """The degree's MLP is clipped apart too."""
+        return {"model": [self.encoder, self.decoder, self.degree]}

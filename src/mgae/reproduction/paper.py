@@ -8,9 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from mgae.config import RunConfig, merge
-from mgae.registry import PARTS
-from mgae.settings import PartSettings
+from mgae.config import RunConfig, as_table, merge
+from mgae.registry import PARTS, Entry
 
 
 @dataclass(frozen=True)
@@ -43,14 +42,17 @@ def paper_config(**given: Any) -> RunConfig:
     if first.protocol == "strict":
         usual = {key: value for key, value in usual.items() if key not in _PROTOCOL_SECTIONS}
     for name in PARTS.keys() & usual.keys():
-        usual[name] = _applicable(usual[name], getattr(first, name))
-    return RunConfig(**merge(usual, given))
+        chosen = as_table(name, given.get(name) or {}).get("kind")
+        kind = chosen or usual[name].get("kind") or getattr(first, name).kind
+        usual[name] = _applicable(usual[name], PARTS[name][kind])
+    method = as_table("method", given.get("method", first.method.kind))
+    return RunConfig(**merge(usual, {**given, "method": method}))
 
 
-def _applicable(usual: dict[str, Any], chosen: PartSettings) -> dict[str, Any]:
+def _applicable(usual: dict[str, Any], chosen: Entry) -> dict[str, Any]:
     """What is said of a part, as far as the kind that was chosen knows it."""
-    known = type(chosen).model_fields
-    return {**{key: value for key, value in usual.items() if key in known}, "kind": chosen.kind}
+    known = chosen.settings.model_fields
+    return {**{key: value for key, value in usual.items() if key in known}, "kind": chosen.name}
 
 
 def published(config: RunConfig) -> Published | None:

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from mgae.errors import GraphError
 from mgae.graphs.message import MessageGraph
+from mgae.ops.distinct import distinct
 
 _ROUNDS = 20
 
@@ -91,7 +92,7 @@ class NegativeSampler:
             free = ~(
                 self.is_taken(torch.stack([low, high])) | self.is_taken(torch.stack([high, low]))
             )
-            keys = _distinct(torch.cat([keys, (low * self.num_nodes + high)[free]]))
+            keys = distinct(torch.cat([keys, (low * self.num_nodes + high)[free]]))
         return torch.stack([keys // self.num_nodes, keys % self.num_nodes])
 
     def _choose(self, count: int, generator: torch.Generator) -> Tensor:
@@ -116,11 +117,3 @@ class NegativeSampler:
                 "train on a graph that leaves some pairs out"
             )
         return torch.stack([source, target])
-
-
-def _distinct(keys: Tensor) -> Tensor:
-    """The keys without repeats, in the order of their first appearance."""
-    unique, inverse = torch.unique(keys, return_inverse=True)
-    first = torch.full((unique.numel(),), keys.numel(), dtype=torch.long)
-    first.scatter_reduce_(0, inverse, torch.arange(keys.numel()), reduce="amin")
-    return keys[first.sort().values]

@@ -97,11 +97,11 @@ class Stepper:
 
     def __init__(self, method: Method, settings: TrainSettings) -> None:
         self.clip = settings.clip
-        self.groups = method.parameter_groups()
+        self.groups, rates = method.parameter_groups(), method.learning_rates()
         self.optimizers = {
             name: torch.optim.Adam(
                 [parameter for module in modules for parameter in module.parameters()],
-                lr=settings.learning_rate,
+                lr=rates.get(name, settings.learning_rate),
                 weight_decay=settings.weight_decay,
                 fused=True,
             )

@@ -1,4 +1,4 @@
-"""ENCODE: graph neural networks that give every layer's output (Eq. 1 of the paper)."""
+"""What all encoders share: settings, inputs, and K layers of which each output is kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from mgae.ops.adjacency import Adjacency
 from mgae.ops.dropout import dropout
 from mgae.ops.rows import Factor
 from mgae.ops.sparse import SparseMatrix
-from mgae.registry import ENCODERS
 from mgae.settings import PartSettings
 
 Features = Tensor | SparseMatrix
@@ -150,76 +149,6 @@ class Inputs(nn.Module):
         """Draw the table anew, as the authors' code does for ogbl-ddi."""
         if self.table is not None:
             nn.init.xavier_uniform_(self.table)
-
-
-class GCNLayer(nn.Module):
-    """D̂^-1/2 (A + I) D̂^-1/2 H W + b, the self-loop always there (Kipf and Welling, 2017)."""
-
-    def __init__(self, in_width: int, out_width: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(in_width, out_width))
-        self.bias = nn.Parameter(torch.empty(out_width))
-        self.reset_parameters()
-
-    def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_width] → [num_nodes, out_width]."""
-        return adjacency.convolve(h @ self.weight).add_(self.bias)
-
-    def reset_parameters(self) -> None:
-        """As PyG's GCNConv."""
-        nn.init.xavier_uniform_(self.weight)
-        nn.init.zeros_(self.bias)
-
-
-class SAGELayer(nn.Module):
-    """W_l · mean of the neighbors + W_r · h + b; weighted edges give a weighted mean."""
-
-    def __init__(self, in_width: int, out_width: int) -> None:
-        super().__init__()
-        # Both maps in one matrix: the features are read once.
-        self.weight = nn.Parameter(torch.empty(in_width, 2 * out_width))
-        self.bias = nn.Parameter(torch.empty(out_width))
-        self.reset_parameters()
-
-    def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_width] → [num_nodes, out_width]."""
-        neighbors, own = (h @ self.weight).chunk(2, dim=1)
-        return adjacency.mean_neighbors(neighbors.contiguous()).add_(own).add_(self.bias)
-
-    def reset_parameters(self) -> None:
-        """As PyG's SAGEConv."""
-        for half in self.weight.data.chunk(2, dim=1):
-            half.copy_(nn.init.kaiming_uniform_(torch.empty_like(half).t(), a=5**0.5).t())
-        bound = max(1, self.weight.size(0)) ** -0.5
-        nn.init.uniform_(self.bias, -bound, bound)
-
-
-@ENCODERS.register(
-    "gcn",
-    settings=EncoderSettings,
-    summary="graph convolution, symmetrically normalized",
-    paper="Kipf and Welling, Semi-Supervised Classification with GCNs, 2017",
-)
-class GCN(Encoder):
-    """A stack of GCN layers."""
-
-    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
-        """A `GCNLayer`."""
-        return GCNLayer(in_width, out_width)
-
-
-@ENCODERS.register(
-    "sage",
-    settings=EncoderSettings,
-    summary="GraphSAGE with the mean aggregator",
-    paper="Hamilton et al., Inductive Representation Learning on Large Graphs, 2017",
-)
-class SAGE(Encoder):
-    """A stack of GraphSAGE layers."""
-
-    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
-        """A `SAGELayer`."""
-        return SAGELayer(in_width, out_width)
 
 
 def _norm(kind: str, width: int) -> nn.Module:

@@ -1,0 +1,87 @@
+"""What all autoencoders of links share: encode some edges, decode pairs, one loss a step."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from mgae.config import RunConfig
+from mgae.decoders import Decoder
+from mgae.encoders import Encoder, EncoderSettings
+from mgae.graphs.message import MessageGraph
+from mgae.losses import Loss
+from mgae.masking import MaskedEdges
+from mgae.methods.base import Encoded, Method
+from mgae.registry import DECODERS, ENCODERS, LOSSES
+from mgae.seeding import Generators
+from mgae.splits.negatives import NegativeSampler
+
+
+class LinkAutoencoder(Method):
+    """An encoder, a decoder and a loss; a subclass says what is seen and what is predicted."""
+
+    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
+        super().__init__(config, graph)
+        assert config.encoder and config.decoder and config.loss
+        self.encoder: Encoder = ENCODERS[config.encoder.kind].build(config.encoder, graph)
+        self.decoder: Decoder = DECODERS[config.decoder.kind].build(config.decoder, self.decoded)
+        self.loss: Loss = LOSSES[config.loss.kind].build(config.loss)
+
+    @property
+    def decoded(self) -> EncoderSettings:
+        """Depth and width of what the decoder reads."""
+        return cast(EncoderSettings, self.config.encoder)
+
+    @abstractmethod
+    def divide(self, graph: MessageGraph, generator: torch.Generator) -> MaskedEdges:
+        """What the encoder sees in an epoch, and what is to be predicted."""
+
+    def represent(
+        self, edges: MaskedEdges, generators: Generators
+    ) -> tuple[list[Tensor], Tensor | None]:
+        """What the decoder reads in a step of training, and what that costs by itself, if so."""
+        return self.encoder(edges.visible, generators["dropout"]), None
+
+    def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
+        """One step for each ``train.step_size`` of the edges to be predicted."""
+        train = self.config.train
+        edges = self.divide(graph, generators["mask"])
+        negatives = NegativeSampler.of(graph)
+        for positives in edges.masked.split(train.step_size or edges.masked.size(1), dim=1):
+            layers, cost = self.represent(edges, generators)
+            loss = self.loss(
+                self.decoder, layers, positives, negatives, generators, train.chunk_size
+            )
+            yield loss if cost is None else loss + cost, "model"
+
+    def parameter_groups(self) -> dict[str, list[nn.Module]]:
+        """One group; encoder and decoder are clipped apart, as in the authors' code."""
+        return {"model": [self.encoder, self.decoder]}
+
+    @torch.no_grad()
+    def encode(self, graph: MessageGraph) -> Encoded:
+        """Every layer's output on all the edges of ``graph``."""
+        self.eval()
+        return Encoded(self.encoder(graph, None), graph.undirected)
+
+    def embed(self, graph: MessageGraph) -> Tensor:
+        """The K layers side by side: [num_nodes, K·d]."""
+        return torch.cat(list(self.encode(graph).layers), dim=1)
+
+    @torch.no_grad()
+    def score_links(self, encoded: Encoded, pairs: Tensor) -> Tensor:
+        """Logits; on an undirected graph the mean of both orders."""
+        self.eval()
+        scores = self._in_chunks(encoded, pairs)
+        if encoded.undirected and not self.decoder.symmetric:
+            scores = (scores + self._in_chunks(encoded, pairs.flip(0))) / 2
+        return scores
+
+    def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:
+        chunks = pairs.split(self.config.train.chunk_size, dim=1)
+        rows = encoded.rows.index_select
+        return torch.cat([self.decoder.score(rows(0, u), rows(0, v), None) for u, v in chunks])

@@ -1,0 +1,18 @@
+"""Values without repeats, in the order that they came."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def distinct(values: Tensor) -> Tensor:
+    """Each of ``values`` [n] once, in the order of its first appearance.
+
+    >>> distinct(torch.tensor([5, 2, 5, 9, 2]))
+    tensor([5, 2, 9])
+    """
+    unique, inverse = torch.unique(values, return_inverse=True)
+    first = torch.full((unique.numel(),), values.numel(), dtype=torch.long)
+    first.scatter_reduce_(0, inverse, torch.arange(values.numel()), reduce="amin")
+    return values[first.sort().values]

@@ -1,0 +1,93 @@
+"""ARGE and ARGVA: two losses, two groups, two rates."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch_geometric.nn import ARGA
+
+from mgae.config import RunConfig
+from mgae.graphs import MessageGraph
+from mgae.methods import build_method
+from mgae.methods.adversarial import Adversarial
+from mgae.seeding import Generators
+from mgae.training.loop import Stepper
+from tests.conftest import toy_graph
+
+NAMES = ["arge", "argva"]
+
+
+def build(name: str, graph: MessageGraph, **method: Any) -> Adversarial:
+    config = RunConfig(
+        method={"kind": name, **method}, encoder={"hidden_channels": 4, "dropout": 0.0}
+    )
+    built = build_method(config, graph, Generators(0)["init"])
+    assert isinstance(built, Adversarial)
+    return built
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_discriminator_comes_first_and_as_often_as_asked(name: str) -> None:
+    graph = toy_graph()
+    method = build(name, graph, discriminator_steps=3)
+    groups = [group for _, group in method.losses(graph, Generators(0))]
+    assert groups == ["discriminator"] * 3 + ["model"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_group_has_its_own_rate_and_its_own_parameters(name: str) -> None:
+    method = build(name, toy_graph(), discriminator_learning_rate=0.25)
+    optimizers = Stepper(method, method.config.train).optimizers
+    rates = {group: optimizer.param_groups[0]["lr"] for group, optimizer in optimizers.items()}
+    assert rates == {"model": 0.01, "discriminator": 0.25}
+    held = [p for optimizer in optimizers.values() for p in optimizer.param_groups[0]["params"]]
+    assert len(held) == len({id(p) for p in held}) == len(list(method.parameters()))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_moves_its_own_group_only(name: str) -> None:
+    graph = toy_graph()
+    method = build(name, graph)
+    stepper = Stepper(method, method.config.train)
+    for loss, group in method.losses(graph, Generators(0)):
+        before = {key: value.clone() for key, value in method.named_parameters()}
+        stepper.step(loss, group)
+        moved = {
+            key for key, value in method.named_parameters() if not torch.equal(value, before[key])
+        }
+        assert moved
+        assert {key.startswith("discriminator") for key in moved} == {group == "discriminator"}
+
+
+def test_the_losses_are_pygs() -> None:
+    graph = toy_graph()
+    method = build("arge", graph)
+    edges = method.divide(graph, torch.Generator().manual_seed(0))
+    layers, cost = method.represent(edges, Generators(0))
+    twin = ARGA(torch.nn.Identity(), lambda z: method.discriminator(z, None))
+    torch.testing.assert_close(cost, twin.reg_loss(layers[-1]))
+
+
+def test_a_discriminator_that_knows_nothing_costs_two_logarithms_of_two() -> None:
+    graph = toy_graph()
+    method = build("arge", graph)
+    for parameter in method.discriminator.parameters():
+        parameter.data.zero_()
+    loss, group = next(iter(method.losses(graph, Generators(0))))
+    assert group == "discriminator"
+    assert loss.item() == pytest.approx(2 * math.log(2))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_discriminator_learns_to_tell_what_stands_still(name: str) -> None:
+    graph = toy_graph()
+    method = build(name, graph, discriminator_steps=60, discriminator_learning_rate=0.02)
+    stepper, losses = Stepper(method, method.config.train), []
+    for loss, group in method.losses(graph, Generators(0)):
+        if group == "discriminator":
+            losses.append(loss.item())
+            stepper.step(loss, group)
+    assert sum(losses[-5:]) < sum(losses[:5])
