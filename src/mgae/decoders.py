@@ -12,9 +12,9 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from mgae.encoders import EncoderSettings
-from mgae.ops.crosscorrelation import cross_correlation
+from mgae.ops.crosscorrelation import cross_correlation, cross_perceptron
 from mgae.ops.dropout import dropout
-from mgae.ops.perceptron import perceptron
+from mgae.ops.perceptron import Layer, perceptron
 from mgae.registry import DECODERS
 from mgae.settings import PartSettings
 
@@ -102,9 +102,13 @@ class MLP(nn.Module):
     def forward(self, pairs: Tensor, generator: torch.Generator | None) -> Tensor:
         """[..., in_width] → [...]."""
         if len(self.hidden) == 1 and pairs.dim() == 2:
-            hidden, last = (self.first.weight, self.first.bias), (self.last.weight, self.last.bias)
-            return perceptron(pairs, hidden, last, self.dropout, generator)
+            return perceptron(pairs, *self.two_layers, self.dropout, generator)
         return self.after_first(self.first(pairs), generator)
+
+    @property
+    def two_layers(self) -> tuple[Layer, Layer]:
+        """Weight and bias of the first and of the last layer, where there are no others."""
+        return (self.first.weight, self.first.bias), (self.last.weight, self.last.bias)
 
     def after_first(self, read: Tensor, generator: torch.Generator | None) -> Tensor:
         """What follows once the first layer has read a pair: [..., width] → [...]."""
@@ -142,6 +146,9 @@ class CrossCorrelationDecoder(Decoder):
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """Eq. 2 of the paper, read by the MLP."""
+        if not self.symmetric and len(self.mlp.hidden) == 1:
+            layers = self.mlp.two_layers
+            return cross_perceptron(heads, tails, *layers, self.mlp.dropout, generator)
         crossed = _tied(heads, tails) if self.symmetric else cross_correlation(heads, tails)
         logits: Tensor = self.mlp(crossed, generator)
         return logits

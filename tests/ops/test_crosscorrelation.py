@@ -4,7 +4,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from mgae.ops.crosscorrelation import cross_correlation
+from mgae.ops.crosscorrelation import cross_correlation, cross_perceptron
+from mgae.ops.perceptron import perceptron
+
+Tensors = tuple[Tensor, ...]
+
+
+def seeded(seed: int = 0) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)
 
 
 def obvious(heads: Tensor, tails: Tensor) -> Tensor:
@@ -13,22 +20,52 @@ def obvious(heads: Tensor, tails: Tensor) -> Tensor:
     return torch.cat([heads[:, k] * tails[:, j] for k in depth for j in depth], dim=1)
 
 
+def drawn(count: int, depth: int, width: int = 4, units: int = 5) -> Tensors:
+    """Heads, tails, hidden weight and bias, last weight and bias."""
+    generator = seeded(count)
+    ends, inputs = (count, depth, width), depth * depth * width
+    return tuple(
+        torch.randn(shape, generator=generator, dtype=torch.float64).requires_grad_()
+        for shape in (ends, ends, (units, inputs), (units,), (1, units), (1,))
+    )
+
+
+def fused(h: Tensor, t: Tensor, w: Tensor, b: Tensor, v: Tensor, c: Tensor, p: float) -> Tensor:
+    return cross_perceptron(h, t, (w, b), (v, c), p, seeded())
+
+
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_values_and_gradients_equal_the_obvious_twins(depth: int, count: int) -> None:
-    generator = torch.Generator().manual_seed(0)
-    heads, tails = (
-        torch.randn(count, depth, 4, generator=generator).requires_grad_() for _ in range(2)
-    )
-    fast, slow = cross_correlation(heads, tails), obvious(heads, tails)
-    torch.testing.assert_close(fast, slow)
-    upstream = torch.randn(fast.shape, generator=generator)
+def test_products_equal_the_obvious_twins(depth: int, count: int) -> None:
+    heads, tails, *_ = drawn(count, depth)
+    assert torch.equal(cross_correlation(heads, tails), obvious(heads, tails))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_values_and_gradients_equal_those_of_the_parts(depth: int, count: int, p: float) -> None:
+    heads, tails, w, b, v, c = tensors = drawn(count, depth)
+    whole = fused(*tensors, p)
+    parts = perceptron(obvious(heads, tails), (w, b), (v, c), p, seeded())
+    torch.testing.assert_close(whole, parts)
+    upstream = torch.randn(count, generator=seeded(1), dtype=torch.float64)
     torch.testing.assert_close(
-        torch.autograd.grad(fast, (heads, tails), upstream),
-        torch.autograd.grad(slow, (heads, tails), upstream),
+        torch.autograd.grad(whole, tensors, upstream),
+        torch.autograd.grad(parts, tensors, upstream),
     )
 
 
-def test_gradcheck() -> None:
-    heads, tails = (torch.randn(3, 2, 2, dtype=torch.double, requires_grad=True) for _ in range(2))
-    assert torch.autograd.gradcheck(cross_correlation, (heads, tails))
+def test_two_calls_before_their_backwards_do_not_disturb_each_other() -> None:
+    first, second = drawn(6, 2), drawn(5, 2)
+    alone = [torch.autograd.grad(fused(*t, 0.5).sum(), t) for t in (first, second)]
+    scores = [fused(*t, 0.5).sum() for t in (first, second)]
+    together = [
+        torch.autograd.grad(score, t) for score, t in zip(scores, (first, second), strict=True)
+    ]
+    torch.testing.assert_close(together, alone)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.25])
+def test_gradcheck(p: float) -> None:
+    assert torch.autograd.gradcheck(lambda *t: fused(*t, p), drawn(3, 2, 2, 3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,11 +13,13 @@ from torch.nn.functional import linear
 from mgae.ops.backend import has_kernels
 from mgae.ops.dropout import dropout, kept, kept_scale
 
+Layer = tuple[Tensor, Tensor]
+
 
 def perceptron(
     x: Tensor,
-    hidden: tuple[Tensor, Tensor],
-    last: tuple[Tensor, Tensor],
+    hidden: Layer,
+    last: Layer,
     p: float = 0.0,
     generator: torch.Generator | None = None,
 ) -> Tensor:
@@ -32,50 +35,74 @@ def perceptron(
     """
     if not has_kernels(x):
         return linear(dropout(torch.relu(linear(x, *hidden)), p, generator), *last).squeeze(1)
-    if generator is None or p == 0.0:
-        mask, scale = None, 1.0
-    else:
-        shape = torch.Size([x.size(0), hidden[1].numel()])
-        mask, scale = kept(shape, p, generator, x.dtype), kept_scale(p)
-    result: Tensor = _Perceptron.apply(x, *hidden, *last, mask, scale)  # type: ignore[no-untyped-call]
+    drawn = Dropped.draw(x.size(0), hidden, p, generator)
+    result: Tensor = _Perceptron.apply(x, *hidden, *last, drawn)  # type: ignore[no-untyped-call]
     return result
+
+
+@dataclass(frozen=True, eq=False)
+class Dropped:
+    """Which hidden units stay: a mask [n, width], or None for all; and what scales them."""
+
+    mask: Tensor | None
+    scale: float
+
+    @classmethod
+    def draw(
+        cls, count: int, hidden: Layer, p: float, generator: torch.Generator | None
+    ) -> Dropped:
+        """A mask for ``count`` inputs."""
+        if generator is None or p == 0.0:
+            return cls(None, 1.0)
+        shape = torch.Size([count, hidden[1].numel()])
+        return cls(kept(shape, p, generator, hidden[0].dtype), kept_scale(p))
+
+
+def read_units(x: Tensor, weight: Tensor, bias: Tensor, dropped: Dropped) -> Tensor:
+    """The hidden units [n, width], without the dropout's scale."""
+    units = torch.addmm(bias, x, weight.t()).clamp_min_(0)
+    return units if dropped.mask is None else units.mul_(dropped.mask)
+
+
+def scaled(last_weight: Tensor, dropped: Dropped) -> Tensor:
+    """The last weights [width] with the dropout's scale: it goes there, since they are few."""
+    return last_weight.view(-1) * dropped.scale
+
+
+def flow_back(units: Tensor, grad: Tensor) -> Tensor:
+    """The gradient [n, width] at the hidden units by the last weights, which are still to come.
+
+    Where a unit is neither off nor dropped, its derivative is 1.
+    """
+    return torch.sign(units).mul_(grad.unsqueeze(1))
+
+
+def weight_gradients(
+    x: Tensor, units: Tensor, out: Tensor, scale: float, flow: Tensor, grad: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The gradients of both layers' weights and biases; ``out`` enters here, not in [n, width]."""
+    return (
+        (flow.t() @ x).mul_(out.unsqueeze(1)),
+        flow.sum(dim=0) * out,
+        (torch.mv(units.t(), grad) * scale).unsqueeze(0),
+        grad.sum().view(1),
+    )
 
 
 class _Perceptron(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any,
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        last_weight: Tensor,
-        last_bias: Tensor,
-        mask: Tensor | None,
-        scale: float,
+        ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, end: Tensor, drawn: Dropped
     ) -> Tensor:
-        read = torch.addmm(bias, x, weight.t()).clamp_min_(0)
-        if mask is not None:
-            read.mul_(mask)
-        # The scale of the dropout goes into the last weights: they are few.
-        out = last_weight.view(-1) * scale
-        ctx.save_for_backward(x, weight, read, out)
-        ctx.scale = scale
-        return torch.mv(read, out) + last_bias
+        units, out = read_units(x, weight, bias, drawn), scaled(last, drawn)
+        ctx.save_for_backward(x, weight, units, out)
+        ctx.scale = drawn.scale
+        return torch.mv(units, out) + end
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """The last weights enter where they are few: in the first weights, not in [n, width]."""
-        x, weight, read, out = ctx.saved_tensors
-        grad = grads[0]
-        # Where a unit is neither off nor dropped, its derivative is 1 times the last weight.
-        flow = torch.sign(read).mul_(grad.unsqueeze(1))
-        return (
-            flow @ (weight * out.unsqueeze(1)) if ctx.needs_input_grad[0] else None,
-            (flow.t() @ x).mul_(out.unsqueeze(1)),
-            flow.sum(dim=0) * out,
-            (torch.mv(read.t(), grad) * ctx.scale).unsqueeze(0),
-            grad.sum().view(1),
-            None,
-            None,
-        )
+        x, weight, units, out = ctx.saved_tensors
+        flow = flow_back(units, grads[0])
+        back = flow @ (weight * out.unsqueeze(1)) if ctx.needs_input_grad[0] else None
+        return back, *weight_gradients(x, units, out, ctx.scale, flow, grads[0]), None
