@@ -28,6 +28,7 @@ from mgae.encoders import (
     GINLayer,
     SAGELayer,
 )
+from mgae.encoders.base import sends_first
 from mgae.errors import ConfigError
 from mgae.graphs import MessageGraph, checked
 from mgae.methods import build_method
@@ -570,3 +571,21 @@ def test_registry_builds_the_classes() -> None:
     assert type(build("sage", graph)) is SAGE
     assert type(build("gin", graph)) is GIN
     assert type(build("gat", graph)) is GAT
+
+
+@pytest.mark.parametrize("kind", ["gcn", "sage"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_sending_first_gives_what_mapping_first_gives(kind: str, name: str) -> None:
+    # Features that want a gradient are mapped first, whatever their number.
+    graph = toy_graph(**GRAPHS[name])
+    assert isinstance(graph.x, Tensor)
+    (layer,) = build(kind, graph, hidden_channels=9, num_layers=1).layers
+    assert sends_first(graph.x, 9)
+    assert not sends_first(graph.x, 6)
+    sent, mapped = (layer(x, graph.adjacency) for x in (graph.x, graph.x.clone().requires_grad_()))
+    torch.testing.assert_close(sent, mapped)
+    weights = list(layer.parameters())
+    torch.testing.assert_close(
+        torch.autograd.grad(sent.square().sum(), weights),
+        torch.autograd.grad(mapped.square().sum(), weights),
+    )

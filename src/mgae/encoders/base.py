@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal, TypeGuard, cast
 
 import torch
 from pydantic import Field
@@ -53,8 +53,8 @@ class EncoderSettings(PartSettings):
 class Encoder(nn.Module, ABC):
     """K layers of message passing; a subclass says what one layer does.
 
-    A layer first maps its input and then passes messages: both are linear, and the narrower
-    matrix is the cheaper one to send along the edges.
+    A layer maps its input and passes messages: both are linear, and the narrower matrix is the
+    cheaper one to send along the edges.
     """
 
     def __init__(self, settings: EncoderSettings, graph: MessageGraph) -> None:
@@ -149,6 +149,14 @@ class Inputs(nn.Module):
         """Draw the table anew, as the authors' code does for ogbl-ddi."""
         if self.table is not None:
             nn.init.xavier_uniform_(self.table)
+
+
+def sends_first(h: Features, width: int) -> TypeGuard[Tensor]:
+    """Whether to pass messages before the map to ``width``: of few, constant, dense features.
+
+    Constant ones have no gradient, so that the backward pass sends nothing at all.
+    """
+    return isinstance(h, Tensor) and not h.requires_grad and h.size(1) < width
 
 
 def _norm(kind: str, width: int) -> nn.Module:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mgae.encoders.base import Encoder, EncoderSettings, Features
+from mgae.encoders.base import Encoder, EncoderSettings, Features, sends_first
 from mgae.ops.adjacency import Adjacency
 from mgae.registry import ENCODERS
 
@@ -21,6 +21,8 @@ class GCNLayer(nn.Module):
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
         """[num_nodes, in_width] → [num_nodes, out_width]."""
+        if sends_first(h, self.weight.size(1)):
+            return torch.addmm(self.bias, adjacency.convolve(h), self.weight)
         return adjacency.convolve(h @ self.weight).add_(self.bias)
 
     def reset_parameters(self) -> None:

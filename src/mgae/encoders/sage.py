@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mgae.encoders.base import Encoder, EncoderSettings, Features
+from mgae.encoders.base import Encoder, EncoderSettings, Features, sends_first
 from mgae.ops.adjacency import Adjacency
 from mgae.registry import ENCODERS
 
@@ -22,6 +22,9 @@ class SAGELayer(nn.Module):
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
         """[num_nodes, in_width] → [num_nodes, out_width]."""
+        if sends_first(h, self.bias.numel()):
+            ends = torch.cat([adjacency.mean_neighbors(h), h], dim=1)
+            return torch.addmm(self.bias, ends, torch.cat(self.weight.chunk(2, dim=1)))
         neighbors, own = (h @ self.weight).chunk(2, dim=1)
         return adjacency.mean_neighbors(neighbors.contiguous()).add_(own).add_(self.bias)
 
