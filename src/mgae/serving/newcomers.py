@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 from mgae.encoders import Inputs
 from mgae.errors import GraphError, UnsupportedError
 from mgae.graphs.checks import checked
+from mgae.graphs.features import KnownFeatures
 from mgae.methods.base import Method
 from mgae.serving.nodes import NodeIndex
 
@@ -32,6 +33,24 @@ def require_inductive(method: Method) -> None:
                 "this model has learned a table with a row for each node of its graph, so it "
                 "cannot embed others: train on a graph with features (encoder.inputs = 'features')"
             )
+
+
+def require_same_features(graph: Data, other: Data) -> None:
+    """Refuse another graph whose features are not those of the first.
+
+    Raises:
+        GraphError: where their numbers differ.
+    """
+    widths = [0 if data.x is None else data.x.size(1) for data in (graph, other)]
+    if widths[0] != widths[1]:
+        raise GraphError(f"the model knows {widths[0]} features, got {widths[1]}")
+
+
+def known_features(graph: Data) -> KnownFeatures | None:
+    """The named columns that a table of features must have; None where they have no names."""
+    if graph.x is None or graph.get("feature_names") is None:
+        return None
+    return KnownFeatures(tuple(graph.feature_names), graph.x.mean(dim=0).numpy())
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ from torch_geometric.data import Data
 from mgae.config import RunConfig
 from mgae.errors import ConfigError, GraphError, RunDirectoryError
 from mgae.evaluation.metrics import Floats
+from mgae.graphs.checks import checked
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method, build_method
 from mgae.rundirectory import RunDirectory
 from mgae.seeding import Generators
 from mgae.serving.calibration import Calibration
 from mgae.serving.neighbors import Neighbors
-from mgae.serving.newcomers import extended, require_inductive
+from mgae.serving.newcomers import extended, require_inductive, require_same_features
 from mgae.serving.nodes import NodeIndex
 from mgae.serving.ranking import Ranked, Ranking, best
 from mgae.splits.links import LinkSplit
@@ -66,6 +67,7 @@ class Predictor:
         method: the trained model, a plain PyTorch module.
         config: what was run.
         graph: what it was trained on.
+        nodes: its ids.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class Predictor:
     ) -> None:
         self.method, self.config, self.graph = method.eval(), config, graph
         self.calibration, self.exact_below = calibration, exact_below
-        self._nodes = NodeIndex(graph.node_ids)
+        self.nodes = NodeIndex(graph.node_ids)
         self._message = MessageGraph.of(graph)
 
     @classmethod
@@ -103,12 +105,12 @@ class Predictor:
     @property
     def num_nodes(self) -> int:
         """How many nodes there are."""
-        return len(self._nodes)
+        return len(self.nodes)
 
     @property
     def node_ids(self) -> Sequence[Any]:
         """The user's ids, in the order of the embedding's rows."""
-        return self._nodes.ids
+        return self.nodes.ids
 
     @property
     def notes(self) -> list[str]:
@@ -121,15 +123,15 @@ class Predictor:
 
     def knows(self, node: Any) -> bool:
         """Whether there is a node of this id."""
-        return self._nodes.knows(node)
+        return self.nodes.knows(node)
 
     def find(self, text: str, limit: int = 10) -> list[Any]:
         """Ids that begin with a text, then those that hold it elsewhere."""
-        return self._nodes.find(text, limit)
+        return self.nodes.find(text, limit)
 
     def neighbors(self, node: Any) -> list[Any]:
         """The nodes it has an edge to; on a directed graph those it points to."""
-        return self._ids(self._ranking.neighbors.of(self._nodes.position(node)))
+        return self._ids(self._ranking.neighbors.of(self.nodes.position(node)))
 
     def embed(self, nodes: Iterable[Any] | None = None) -> np.ndarray:
         """A vector for each node [n, width], all of them without ``nodes``."""
@@ -139,10 +141,13 @@ class Predictor:
     def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
         """Logit and probability of each pair of ids."""
         ends = [self._ends(pair) for pair in pairs]
-        places = torch.tensor(ends, dtype=torch.long).view(-1, 2).t()
-        if not ends:
+        return self.score_places(torch.tensor(ends, dtype=torch.long).view(-1, 2).t())
+
+    def score_places(self, pairs: Tensor) -> LinkScores:
+        """The same for the nodes' numbers [2, n]."""
+        if pairs.size(1) == 0:
             return self._scores(torch.empty(0))
-        return self._scores(self.method.score_links(self._ranking.encoded, places))
+        return self._scores(self.method.score_links(self._ranking.encoded, pairs))
 
     def recommend(
         self,
@@ -163,7 +168,7 @@ class Predictor:
                 up to ``exact_below`` of them.
         """
         require_positive("k", k)
-        head = torch.tensor([self._nodes.position(node)])
+        head = torch.tensor([self.nodes.position(node)])
         tails = None if among is None else torch.unique(self._places(among))
         (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
         return self._recommendations(ranked)
@@ -190,11 +195,22 @@ class Predictor:
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
         """The nodes whose embeddings point the same way, with their cosine."""
         require_positive("k", k)
-        place = self._nodes.position(node)
+        place = self.nodes.position(node)
         cosines = self._unit @ self._unit[place]
         others = torch.cat([torch.arange(place), torch.arange(place + 1, self.num_nodes)])
         found = best(others, cosines[others], k)
         return list(zip(self._ids(found.nodes), found.scores.tolist(), strict=True))
+
+    def embed_graph(self, graph: Data) -> np.ndarray:
+        """Embeddings [n, width] of all nodes of another graph with the same features.
+
+        Raises:
+            UnsupportedError: where the model has learned a table of its own nodes.
+        """
+        require_inductive(self.method)
+        other = checked(graph)
+        require_same_features(self.graph, other)
+        return self.method.embed(MessageGraph.of(other)).detach().numpy()
 
     def with_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> Predictor:
         """A predictor for the graph with new nodes added, not trained again.
@@ -230,7 +246,7 @@ class Predictor:
         self, features: Any, edges: Iterable[tuple[Any, Any]]
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        graph, new = extended(self.graph, self._nodes, features, edges)
+        graph, new = extended(self.graph, self.nodes, features, edges)
         return Predictor(self.method, self.config, graph, self.calibration), new
 
     @cached_property
@@ -247,17 +263,20 @@ class Predictor:
         return normalize(self._embedding)
 
     def _places(self, nodes: Iterable[Any]) -> Tensor:
-        return torch.from_numpy(self._nodes.positions(nodes))
+        return torch.from_numpy(self.nodes.positions(nodes))
 
     def _ends(self, pair: tuple[Any, Any]) -> tuple[int, int]:
         try:
             head, tail = pair
         except (TypeError, ValueError):
             raise GraphError(f"a pair must be two ids, got {pair!r}") from None
-        return self._nodes.position(head), self._nodes.position(tail)
+        return self.nodes.position(head), self.nodes.position(tail)
 
     def _ids(self, places: Tensor) -> list[Any]:
-        return [self._nodes.ids[place] for place in places.tolist()]
+        return [self.nodes.ids[place] for place in places.tolist()]
+
+    def _column(self, places: Tensor) -> pa.Array:
+        return self.nodes.column.take(pa.array(places.numpy()))
 
     def _scores(self, logits: Tensor) -> LinkScores:
         values: Floats = logits.double().numpy()
@@ -274,9 +293,9 @@ class Predictor:
         counts = torch.tensor([len(row.nodes) for row in ranked])
         scores = self._scores(torch.cat([row.scores for row in ranked]))
         columns = {
-            "node_id": self._ids(heads.repeat_interleave(counts)),
+            "node_id": self._column(heads.repeat_interleave(counts)),
             "rank": np.concatenate([np.arange(1, count + 1) for count in counts]),
-            "recommended_id": self._ids(torch.cat([row.nodes for row in ranked])),
+            "recommended_id": self._column(torch.cat([row.nodes for row in ranked])),
             "score": scores.logit,
             "probability": scores.probability,
         }
