@@ -122,11 +122,14 @@ def recommend(
                 k, not known, exact, lambda share: progress.on_share("recommending", share)
             )
             rows = write_batches(out, batches)
+            recall = None if predictor.ranks_all(exact) else predictor.recall(k)
         else:
             found = predictor.recommend(node, k, not known, exact=exact)
     _say_notes(predictor, quiet or as_json)
     if out is not None:
         typer.echo(f"{out}: {rows:,} recommendations for {predictor.num_nodes:,} nodes")
+        if recall is not None:
+            typer.echo(f"ranked among candidates: recall@{k} {recall:.3f} on a sample of nodes")
     else:
         rows_ = [{"node": r.node, "score": r.score, "probability": r.probability} for r in found]
         _print(predictor.nodes.id_of(node), "recommendations", rows_, as_json)

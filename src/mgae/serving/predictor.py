@@ -68,6 +68,8 @@ class Predictor:
         config: what was run.
         graph: what it was trained on.
         nodes: its ids.
+        exact_up_to: above so many nodes only candidates are ranked.
+        num_candidates: how many of these.
     """
 
     def __init__(
@@ -76,10 +78,12 @@ class Predictor:
         config: RunConfig,
         graph: Data,
         calibration: Calibration | None = None,
-        exact_below: int = 50_000,
+        exact_up_to: int = 10_000,
+        num_candidates: int = 1000,
     ) -> None:
         self.method, self.config, self.graph = method.eval(), config, graph
-        self.calibration, self.exact_below = calibration, exact_below
+        self.calibration = calibration
+        self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
         self.nodes = NodeIndex(graph.node_ids)
         self._message = MessageGraph.of(graph)
 
@@ -165,12 +169,12 @@ class Predictor:
             exclude_known: leave out the nodes that it is joined to already.
             among: only of these nodes.
             exact: rank all nodes; False: candidates that the embedding proposes; None: all nodes
-                up to ``exact_below`` of them.
+                up to ``exact_up_to`` of them.
         """
         require_positive("k", k)
         head = torch.tensor([self.nodes.position(node)])
         tails = None if among is None else torch.unique(self._places(among))
-        (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
+        (ranked,) = self._ranked(head, k, exclude_known, tails, exact)
         return self._recommendations(ranked)
 
     def recommend_all(
@@ -189,8 +193,28 @@ class Predictor:
         at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
         for start in range(0, self.num_nodes, at_once):
             heads = torch.arange(start, min(start + at_once, self.num_nodes))
-            yield self._batch(heads, self._ranking.exact(heads, k, exclude_known))
+            yield self._batch(heads, self._ranked(heads, k, exclude_known, None, exact))
             on_share(int(heads[-1] + 1) / self.num_nodes)
+
+    def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
+        """How many of the best ``k`` of all nodes are found among candidates, on average.
+
+        Measured on ``sample`` random nodes; ``seed`` draws them.
+        """
+        require_positive("k", k)
+        generator = Generators(seed)["probe"]
+        heads = torch.randperm(self.num_nodes, generator=generator)[:sample]
+        pairs = zip(self._ranking.exact(heads, k), self._of_candidates(heads, k), strict=True)
+        shares = [
+            float(torch.isin(every.nodes, some.nodes).float().mean())
+            for every, some in pairs
+            if len(every.nodes)
+        ]
+        return float(np.mean(shares)) if shares else 1.0
+
+    def ranks_all(self, exact: bool | None = None) -> bool:
+        """Whether recommendations come from all nodes, where ``exact`` does not say so."""
+        return self.num_nodes <= self.exact_up_to if exact is None else exact
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
         """The nodes whose embeddings point the same way, with their cosine."""
@@ -249,10 +273,27 @@ class Predictor:
         graph, new = extended(self.graph, self.nodes, features, edges)
         return Predictor(self.method, self.config, graph, self.calibration), new
 
+    def _ranked(
+        self,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool,
+        among: Tensor | None,
+        exact: bool | None,
+    ) -> list[Ranked]:
+        if among is not None or self.ranks_all(exact):
+            return self._ranking.exact(heads, k, exclude_known, among)
+        return self._of_candidates(heads, k, exclude_known)
+
+    def _of_candidates(self, heads: Tensor, k: int, exclude_known: bool = True) -> list[Ranked]:
+        count = max(self.num_candidates, 10 * k)
+        return self._ranking.proposed(heads, k, exclude_known, count)
+
     @cached_property
     def _ranking(self) -> Ranking:
         encoded = self.method.encode(self._message)
-        return Ranking(self.method, encoded, Neighbors(self._message), self.num_nodes)
+        neighbors = Neighbors(self._message)
+        return Ranking(self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding)
 
     @cached_property
     def _embedding(self) -> Tensor:
