@@ -110,6 +110,19 @@ class NodeIndex:
         return hint(text, self.texts.to_pylist()) if len(self) <= _MOST_COMPARED else ""
 
 
+def ends_of(pair: Any, what: str) -> tuple[Any, Any]:
+    """The two ids of a pair.
+
+    Raises:
+        GraphError: where there are not two.
+    """
+    try:
+        head, tail = pair
+    except (TypeError, ValueError):
+        raise GraphError(f"{what} must be two ids, got {str(pair)[:_MOST_SHOWN]}") from None
+    return head, tail
+
+
 def _first(chosen: pa.BooleanArray, limit: int) -> list[int]:
     places: list[int] = np.flatnonzero(chosen.to_numpy(zero_copy_only=False))[:limit].tolist()
     return places

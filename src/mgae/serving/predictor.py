@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
 from mgae.config import RunConfig
-from mgae.errors import ConfigError, GraphError, RunDirectoryError
+from mgae.errors import ConfigError, RunDirectoryError
 from mgae.evaluation.metrics import Floats
 from mgae.graphs.checks import checked
 from mgae.graphs.message import MessageGraph
@@ -26,7 +26,7 @@ from mgae.seeding import Generators
 from mgae.serving.calibration import Calibration
 from mgae.serving.neighbors import Neighbors
 from mgae.serving.newcomers import extended, require_inductive, require_same_features
-from mgae.serving.nodes import NodeIndex
+from mgae.serving.nodes import NodeIndex, ends_of
 from mgae.serving.ranking import Ranked, Ranking, best
 from mgae.splits.links import LinkSplit
 
@@ -144,8 +144,8 @@ class Predictor:
 
     def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
         """Logit and probability of each pair of ids."""
-        ends = [self._ends(pair) for pair in pairs]
-        return self.score_places(torch.tensor(ends, dtype=torch.long).view(-1, 2).t())
+        ends = [node for pair in pairs for node in ends_of(pair, "a pair")]
+        return self.score_places(self._places(ends).view(-1, 2).t())
 
     def score_places(self, pairs: Tensor) -> LinkScores:
         """The same for the nodes' numbers [2, n]."""
@@ -306,13 +306,6 @@ class Predictor:
     def _places(self, nodes: Iterable[Any]) -> Tensor:
         return torch.from_numpy(self.nodes.positions(nodes))
 
-    def _ends(self, pair: tuple[Any, Any]) -> tuple[int, int]:
-        try:
-            head, tail = pair
-        except (TypeError, ValueError):
-            raise GraphError(f"a pair must be two ids, got {pair!r}") from None
-        return self.nodes.position(head), self.nodes.position(tail)
-
     def _ids(self, places: Tensor) -> list[Any]:
         return [self.nodes.ids[place] for place in places.tolist()]
 
@@ -335,7 +328,7 @@ class Predictor:
         scores = self._scores(torch.cat([row.scores for row in ranked]))
         columns = {
             "node_id": self._column(heads.repeat_interleave(counts)),
-            "rank": np.concatenate([np.arange(1, count + 1) for count in counts]),
+            "rank": np.concatenate([np.arange(1, len(row.nodes) + 1) for row in ranked]),
             "recommended_id": self._column(torch.cat([row.nodes for row in ranked])),
             "score": scores.logit,
             "probability": scores.probability,
