@@ -94,6 +94,12 @@ def test_a_directed_or_weighted_graph_takes_new_nodes_too() -> None:
         assert ("new" in added.neighbors("n3")) == ("weighted" in options)
 
 
+def test_nobody_new_is_no_answer() -> None:
+    predictor = fitted(named())
+    assert predictor.recommend_new(np.empty((0, 6))) == {}
+    assert predictor.embed_new(np.empty((0, 6))).shape == (0, 8)
+
+
 def test_the_predictor_itself_stays_as_it_was() -> None:
     predictor = fitted(named())
     before = predictor.embed()

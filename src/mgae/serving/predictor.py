@@ -237,8 +237,8 @@ class Predictor:
         """For each new id the likeliest links to known nodes; the arguments are `embed_new`'s."""
         require_positive("k", k)
         predictor, new = self._extended(features, edges)
-        heads, known = torch.tensor(list(new.values())), torch.arange(self.num_nodes)
-        ranked = predictor._ranking.exact(heads, k, among=known)
+        heads = torch.tensor(list(new.values()), dtype=torch.long)
+        ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
         return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
 
     def _extended(
