@@ -4,4 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-RANKED: dict[str, Any] = {}
+# Recommendations need the best few among all nodes, and the AUC hardly looks at these: it may peak
+# long before they do. On seed 2 the validation edges' Hits@10 is 28.9 at the epoch that their AUC
+# picks (38) and 40.1 at the one that their MRR picks (110); on seed 100 both pick the same.
+RANKED: dict[str, Any] = {"train": {"monitor": "mrr"}}
