@@ -297,18 +297,23 @@ def test_no_pairs_give_no_logits(kind: str) -> None:
 # One head against all nodes
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
-@pytest.mark.parametrize(
+each_decoder = pytest.mark.parametrize(
     "decoder",
     [
         {"kind": "cross-correlation"},
         {"kind": "cross-correlation", "symmetric": True},
         {"kind": "mlp", "combine": "concat"},
+        {"kind": "mlp", "combine": "hadamard"},
+        {"kind": "mlp", "combine": "absdiff"},
         {"kind": "inner-product"},
     ],
     ids=lambda settings: "-".join(map(str, settings.values())),
 )
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
+@each_decoder
 def test_folding_the_head_gives_the_scores_of_its_pairs(
     decoder: dict[str, Any], depth: int, mlp_layers: int
 ) -> None:
@@ -325,3 +330,19 @@ def test_folding_the_head_gives_the_scores_of_its_pairs(
     torch.testing.assert_close(
         torch.autograd.grad(fast, wanted, upstream), torch.autograd.grad(slow, wanted, upstream)
     )
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
+@each_decoder
+def test_one_head_against_tails_in_one_order_or_both(
+    decoder: dict[str, Any], depth: int, mlp_layers: int
+) -> None:
+    if decoder["kind"] != "inner-product":
+        decoder = {**decoder, "num_layers": mlp_layers, "hidden_channels": 5}
+    built = build(depth=depth, width=3, **decoder)
+    rows = torch.randn(7, depth, 3, generator=torch.Generator().manual_seed(0))
+    ends = rows[[4] * 7]
+    before, behind = built.score(ends, rows, None), built.score(rows, ends, None)
+    torch.testing.assert_close(built.against(rows[4], both=False)(rows), before)
+    torch.testing.assert_close(built.against(rows[4], both=True)(rows), (before + behind) / 2)

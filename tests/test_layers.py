@@ -31,6 +31,7 @@ ORDER = [
     "evaluation",
     "results",
     "rundirectory",
+    "serving",
     "trial",
     "pipeline",
     "cells",

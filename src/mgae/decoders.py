@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
 from typing import ClassVar, Literal, cast
 
@@ -69,6 +69,20 @@ class Decoder(nn.Module, ABC):
         count, num_nodes = heads.size(0), rows.size(0)
         ends = heads.repeat_interleave(num_nodes, dim=0), rows.repeat(count, 1, 1)
         return self.score(*ends, generator).view(count, num_nodes)
+
+    def against(self, head: Tensor, both: bool) -> Callable[[Tensor], Tensor]:
+        """A function from tails [n, K, d] to their logits [n] with one ``head`` [K, d].
+
+        What the head alone decides is done once. ``both`` asks for the mean of both orders.
+        """
+
+        def score(rows: Tensor) -> Tensor:
+            logits = self.score_all(head.unsqueeze(0), rows, None)[0]
+            if both and not self.symmetric:
+                logits = (logits + self.score(rows, head.expand_as(rows), None)) / 2
+            return logits
+
+        return score
 
     def forward(
         self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
@@ -163,6 +177,21 @@ class CrossCorrelationDecoder(Decoder):
         read = rows.flatten(1) @ folded.flatten(1, 2) + first.bias
         return self.mlp.after_first(read, generator)
 
+    def against(self, head: Tensor, both: bool) -> Callable[[Tensor], Tensor]:
+        """Fold the head in as W_kj's first index and as its second one, side by side."""
+        first, orders = self.mlp.first, ["okjd", "ojkd"][: 2 if both and not self.symmetric else 1]
+        blocks = self._blocks(first.weight, head.size(0))
+        sides = [torch.einsum(f"kd,{order}->jdo", head, blocks).flatten(0, 1) for order in orders]
+        folded, bias = torch.cat(sides, dim=1), first.bias.repeat(len(orders))
+
+        def score(rows: Tensor) -> Tensor:
+            read = torch.addmm(bias, rows.flatten(1), folded)
+            return self.mlp.after_first(
+                read.view(len(rows), len(orders), first.out_features), None
+            ).mean(dim=1)
+
+        return score
+
     def _blocks(self, weight: Tensor, depth: int) -> Tensor:
         """W_kj for all k and j: [width, K, K, d]."""
         if not self.symmetric:
@@ -203,6 +232,14 @@ class PairMLPDecoder(Decoder):
         logits: Tensor = self.mlp(joined, generator)
         return logits
 
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Fold each head into the first weights once, where the two ends are multiplied."""
+        if self.combine != "hadamard":
+            return super().score_all(heads, rows, generator)
+        first = self.mlp.first
+        folded = torch.einsum("hd,od->hdo", heads[:, -1], first.weight)
+        return self.mlp.after_first(rows[:, -1] @ folded + first.bias, generator)
+
 
 @DECODERS.register(
     "inner-product",
@@ -221,3 +258,7 @@ class InnerProductDecoder(Decoder):
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """One product per pair."""
         return (heads[:, -1] * tails[:, -1]).sum(dim=1)
+
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """One product of two matrices."""
+        return heads[:, -1] @ rows[:, -1].t()

@@ -79,6 +79,14 @@ class Method(nn.Module, ABC):
     def score_links(self, encoded: Any, pairs: Tensor) -> Tensor:
         """A score [n] for each of ``pairs`` [2, n]: the higher, the likelier an edge."""
 
+    def score_tails(self, encoded: Any, heads: Tensor, tails: Tensor) -> Tensor:
+        """Scores [h, n] of each of ``heads`` [h] with each of ``tails`` [n].
+
+        The same as `score_links` of all these pairs; a method that knows a cheaper way takes it.
+        """
+        pairs = torch.stack([heads.repeat_interleave(tails.numel()), tails.repeat(heads.numel())])
+        return self.score_links(encoded, pairs).view(heads.numel(), tails.numel())
+
     def reset_parameters(self) -> None:
         """Draw every parameter anew."""
         for child in self.children():

@@ -17,6 +17,8 @@ from mgae.methods.base import Encoded, Method
 from mgae.registry import ENCODERS
 from mgae.settings import PartSettings
 
+_PAIRS_AT_ONCE = 65536
+
 
 class EmbeddingSettings(PartSettings):
     """How two embeddings become the score of a link."""
@@ -28,7 +30,22 @@ class EmbeddingSettings(PartSettings):
     )
 
 
-class EmbeddingMethod(Method):
+class InnerProductMethod(Method):
+    """Encodes a node as one vector; the inner product of two scores their link."""
+
+    def score_links(self, encoded: Encoded, pairs: Tensor) -> Tensor:
+        """An inner product per pair."""
+        (z,) = encoded.layers
+        chunks = pairs.split(_PAIRS_AT_ONCE, dim=1)
+        return torch.cat([(z[heads] * z[tails]).sum(dim=1) for heads, tails in chunks])
+
+    def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
+        """One product of two matrices."""
+        (z,) = encoded.layers
+        return z[heads] @ z[tails].t()
+
+
+class EmbeddingMethod(InnerProductMethod):
     """The encoder's last layer is the embedding, and the inner product scores a link."""
 
     settings: EmbeddingSettings
@@ -54,9 +71,3 @@ class EmbeddingMethod(Method):
         """The embeddings, as the inner product takes them."""
         z = self.embed(graph)
         return Encoded([normalize(z) if self.settings.cosine else z], graph.undirected)
-
-    def score_links(self, encoded: Encoded, pairs: Tensor) -> Tensor:
-        """An inner product per pair."""
-        (z,) = encoded.layers
-        chunks = pairs.split(self.config.train.chunk_size, dim=1)
-        return torch.cat([(z[heads] * z[tails]).sum(dim=1) for heads, tails in chunks])

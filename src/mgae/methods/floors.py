@@ -17,6 +17,7 @@ from mgae.encoders import Encoder
 from mgae.errors import UnsupportedError
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Encoded, Method
+from mgae.methods.embedding import InnerProductMethod
 from mgae.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS, METHODS
 
@@ -47,14 +48,23 @@ class NeighborOverlap(Method):
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
         """A row product per pair."""
-        # A node with one edge is nobody's common neighbor; 2 keeps its logarithm from zero.
-        degree = np.maximum(np.asarray(encoded.sum(axis=0), dtype=np.float64).ravel(), 2)
-        weighted = encoded @ sp.diags_array(self.weight(degree))
+        weighted = self._weighted(encoded)
         scores = [
             np.asarray(encoded[heads].multiply(weighted[tails]).sum(axis=1)).ravel()
             for heads, tails in (chunk.numpy() for chunk in pairs.split(_PAIRS_AT_ONCE, dim=1))
         ]
         return torch.from_numpy(np.concatenate(scores)).float()
+
+    def score_tails(self, encoded: sp.csr_array, heads: Tensor, tails: Tensor) -> Tensor:
+        """One product of two matrices."""
+        product = encoded[heads.numpy()] @ self._weighted(encoded)[tails.numpy()].T
+        return torch.from_numpy(product.toarray()).float()
+
+    def _weighted(self, encoded: sp.csr_array) -> sp.csr_array:
+        """The edges, each with what its target counts as a common neighbor."""
+        # A node with one edge is nobody's common neighbor; 2 keeps its logarithm from zero.
+        degree = np.maximum(np.asarray(encoded.sum(axis=0), dtype=np.float64).ravel(), 2)
+        return sp.csr_array(encoded @ sp.diags_array(self.weight(degree)))
 
 
 @METHODS.register("common-neighbors", summary="how many neighbors two nodes share", parts={})
@@ -94,7 +104,7 @@ class ResourceAllocation(NeighborOverlap):
         return 1 / degree
 
 
-class EmbeddingFloor(Method):
+class EmbeddingFloor(InnerProductMethod):
     """Scores a link by the cosine of its ends' embeddings."""
 
     trains: ClassVar[bool] = False
@@ -102,12 +112,6 @@ class EmbeddingFloor(Method):
     def encode(self, graph: MessageGraph) -> Encoded:
         """Unit vectors."""
         return Encoded([normalize(self.embed(graph))], graph.undirected)
-
-    def score_links(self, encoded: Encoded, pairs: Tensor) -> Tensor:
-        """A cosine per pair."""
-        (unit,) = encoded.layers
-        chunks = pairs.split(_PAIRS_AT_ONCE, dim=1)
-        return torch.cat([(unit[heads] * unit[tails]).sum(dim=1) for heads, tails in chunks])
 
 
 @METHODS.register("raw-features", summary="the node features as they are", parts={})

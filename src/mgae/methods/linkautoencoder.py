@@ -81,6 +81,18 @@ class LinkAutoencoder(Method):
             scores = (scores + self._in_chunks(encoded, pairs.flip(0))) / 2
         return scores
 
+    @torch.no_grad()
+    def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
+        """The same logits, each head folded into the decoder's weights once."""
+        self.eval()
+        size, scores = self.config.train.chunk_size, torch.empty(heads.numel(), tails.numel())
+        # Head by head: the weights with one head in them stay in the cache.
+        for row, head in zip(scores, encoded.rows[heads], strict=True):
+            score = self.decoder.against(head, encoded.undirected)
+            for place, chunk in zip(row.split(size), tails.split(size), strict=True):
+                place.copy_(score(encoded.rows[chunk]))
+        return scores
+
     def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:
         chunks = pairs.split(self.config.train.chunk_size, dim=1)
         rows = encoded.rows.index_select

@@ -1,0 +1,6 @@
+"""SERVE: embeddings, scores and recommended links from a run, under the user's own ids."""
+
+from mgae.serving.answers import LinkScores, Recommendation
+from mgae.serving.predictor import Predictor
+
+__all__ = ["LinkScores", "Predictor", "Recommendation"]

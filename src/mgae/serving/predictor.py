@@ -1,0 +1,282 @@
+"""Predictor: what a trained model has to say, under the user's own ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+from torch_geometric.data import Data
+
+from mgae.config import RunConfig
+from mgae.errors import ConfigError, RunDirectoryError
+from mgae.graphs.checks import checked
+from mgae.graphs.message import MessageGraph
+from mgae.methods.base import Method, build_method
+from mgae.rundirectory import RunDirectory
+from mgae.seeding import Generators
+from mgae.serving.answers import Answers, LinkScores, Recommendation
+from mgae.serving.calibration import Calibration, calibrated
+from mgae.serving.features import NewFeatures, require_same_features
+from mgae.serving.neighbors import Neighbors
+from mgae.serving.newcomers import extended, require_inductive
+from mgae.serving.nodes import NodeIndex, ends_of
+from mgae.serving.ranking import Ranked, Ranking, best
+from mgae.splits.links import LinkSplit
+
+OnShare = Callable[[float], None]
+
+# Scores that are held at once while many heads are ranked.
+_SCORES_AT_ONCE = 1 << 24
+
+
+class Predictor:
+    """Embeds nodes, scores and recommends links; ids in, ids out.
+
+    Every node is encoded from all edges of the graph. Nothing changes once it is made, so that
+    several threads may ask it.
+
+    Attributes:
+        method: the trained model, a plain PyTorch module.
+        config: what was run.
+        graph: what it was trained on.
+        nodes: its ids.
+        exact_up_to: above so many nodes only candidates are ranked.
+        num_candidates: how many of these.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        config: RunConfig,
+        graph: Data,
+        calibration: Calibration | None = None,
+        exact_up_to: int = 10_000,
+        num_candidates: int = 500,
+    ) -> None:
+        self.method, self.config, self.graph = method.eval(), config, graph
+        self.calibration = calibration
+        self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
+        self.nodes = NodeIndex(graph.node_ids)
+        self._answers = Answers(self.nodes, calibration)
+        self._message = MessageGraph.of(graph)
+
+    @classmethod
+    def load(cls, run_dir: str | Path, run: int = 0) -> Predictor:
+        """From a run directory alone; of several runs the one of this number."""
+        directory = RunDirectory.open(Path(run_dir)).run(run)
+        config, graph = directory.config, directory.graph()
+        split = directory.split(MessageGraph.of(graph))
+        method = build_method(config, split.message, Generators(config.seed)["init"])
+        try:
+            method.load_state_dict(directory.weights())
+        except RuntimeError as error:
+            reason = " ".join(str(error).split())
+            raise RunDirectoryError(f"{directory.path}: the weights do not fit: {reason}") from None
+        return cls.of(method, config, graph, split)
+
+    @classmethod
+    def of(cls, method: Method, config: RunConfig, graph: Data, split: LinkSplit) -> Predictor:
+        """From a trained method, calibrated on the validation pairs of its split."""
+        return cls(method, config, graph, calibrated(method, split))
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes there are."""
+        return len(self.nodes)
+
+    @property
+    def node_ids(self) -> Sequence[Any]:
+        """The user's ids, in the order of the embedding's rows."""
+        return self.nodes.ids
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know."""
+        return self._answers.notes
+
+    def knows(self, node: Any) -> bool:
+        """Whether there is a node of this id."""
+        return self.nodes.knows(node)
+
+    def find(self, text: str, limit: int = 10) -> list[Any]:
+        """Ids that begin with a text, then those that hold it elsewhere."""
+        return self.nodes.find(text, limit)
+
+    def neighbors(self, node: Any) -> list[Any]:
+        """The nodes it has an edge to; on a directed graph those it points to."""
+        return self._answers.ids(self._ranking.neighbors.of(self.nodes.position(node)))
+
+    def embed(self, nodes: Iterable[Any] | None = None) -> np.ndarray:
+        """A vector for each node [n, width], all of them without ``nodes``."""
+        embedding = self._embedding if nodes is None else self._embedding[self._places(nodes)]
+        return embedding.numpy().copy()
+
+    def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
+        """Logit and probability of each pair of ids."""
+        ends = [node for pair in pairs for node in ends_of(pair, "a pair")]
+        return self.score_places(self._places(ends).view(-1, 2).t())
+
+    def score_places(self, pairs: Tensor) -> LinkScores:
+        """The same for the nodes' numbers [2, n]."""
+        if pairs.size(1) == 0:
+            return self._answers.scores(torch.empty(0))
+        return self._answers.scores(self.method.score_links(self._ranking.encoded, pairs))
+
+    def recommend(
+        self,
+        node: Any,
+        k: int = 10,
+        exclude_known: bool = True,
+        among: Iterable[Any] | None = None,
+        exact: bool | None = None,
+    ) -> list[Recommendation]:
+        """The likeliest links of a node, the best first.
+
+        Args:
+            node: its id.
+            k: how many.
+            exclude_known: leave out the nodes that it is joined to already.
+            among: only of these nodes.
+            exact: rank all nodes; False: candidates that the embedding proposes; None: all nodes
+                up to ``exact_up_to`` of them.
+        """
+        require_positive("k", k)
+        head = torch.tensor([self.nodes.position(node)])
+        if among is None:
+            (ranked,) = self._ranked(head, k, exclude_known, exact)
+        else:
+            tails = torch.unique(self._places(among))
+            (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
+        return self._answers.recommendations(ranked)
+
+    def recommend_all(
+        self,
+        k: int = 10,
+        exclude_known: bool = True,
+        exact: bool | None = None,
+        on_share: OnShare = lambda share: None,
+    ) -> Iterator[pa.RecordBatch]:
+        """The likeliest links of every node, some nodes at a time.
+
+        Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
+        ``on_share`` is told how much is done.
+        """
+        require_positive("k", k)
+        at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
+        for start in range(0, self.num_nodes, at_once):
+            heads = torch.arange(start, min(start + at_once, self.num_nodes))
+            yield self._answers.batch(heads, self._ranked(heads, k, exclude_known, exact))
+            on_share(int(heads[-1] + 1) / self.num_nodes)
+
+    def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
+        """How many of the best ``k`` of all nodes are found among candidates, on average.
+
+        Measured on ``sample`` random nodes; ``seed`` draws them.
+        """
+        require_positive("k", k)
+        generator = Generators(seed)["probe"]
+        heads = torch.randperm(self.num_nodes, generator=generator)[:sample]
+        return self._ranking.recall(heads, k, self._count(k))
+
+    def ranks_all(self, exact: bool | None = None) -> bool:
+        """Whether recommendations come from all nodes, where ``exact`` does not say so."""
+        embeds = type(self.method).embed is not Method.embed
+        return (self.num_nodes <= self.exact_up_to or not embeds) if exact is None else exact
+
+    def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
+        """The nodes whose embeddings point the same way, with their cosine."""
+        require_positive("k", k)
+        place = self.nodes.position(node)
+        cosines = self._unit @ self._unit[place]
+        others = torch.cat([torch.arange(place), torch.arange(place + 1, self.num_nodes)])
+        found = best(others, cosines[others], k)
+        return list(zip(self._answers.ids(found.nodes), found.scores.tolist(), strict=True))
+
+    def embed_graph(self, graph: Data) -> np.ndarray:
+        """Embeddings [n, width] of all nodes of another graph with the same features.
+
+        Raises:
+            UnsupportedError: where the model has learned a table of its own nodes.
+        """
+        require_inductive(self.method)
+        other = checked(graph)
+        require_same_features(self.graph, other)
+        return self.method.embed(MessageGraph.of(other)).detach().numpy()
+
+    def with_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> Predictor:
+        """A predictor for the graph with new nodes added, not trained again.
+
+        ``features`` has a vector for each new id; ``edges`` are pairs (new id, new or known id).
+        """
+        return self._extended(features, edges)[0]
+
+    def embed_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> np.ndarray:
+        """Embeddings [m, width] of nodes that were not there in training.
+
+        Args:
+            features: a vector for each new id; or a table with a column of ids and the columns
+                that were trained on; or a matrix [m, F].
+            edges: pairs (new id, new or known id); with a matrix the new id is the row.
+
+        Raises:
+            UnsupportedError: where the model has learned a table of its own nodes.
+        """
+        predictor, new = self._extended(features, edges)
+        return predictor._embedding[list(new.values())].numpy().copy()
+
+    def recommend_new(
+        self, features: Any, edges: Iterable[tuple[Any, Any]] = (), k: int = 10
+    ) -> dict[Any, list[Recommendation]]:
+        """For each new id the likeliest links to known nodes; the arguments are `embed_new`'s."""
+        require_positive("k", k)
+        predictor, new = self._extended(features, edges)
+        heads = torch.tensor(list(new.values()), dtype=torch.long)
+        ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
+        return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
+
+    def _extended(
+        self, features: Any, edges: Iterable[tuple[Any, Any]]
+    ) -> tuple[Predictor, dict[Any, int]]:
+        require_inductive(self.method)
+        graph, new = extended(self.graph, self.nodes, NewFeatures.of(features, self.graph), edges)
+        return Predictor(self.method, self.config, graph, self.calibration), new
+
+    def _ranked(
+        self, heads: Tensor, k: int, exclude_known: bool, exact: bool | None
+    ) -> list[Ranked]:
+        if self.ranks_all(exact):
+            return self._ranking.exact(heads, k, exclude_known)
+        return self._ranking.proposed(heads, k, exclude_known, self._count(k))
+
+    def _count(self, k: int) -> int:
+        return max(self.num_candidates, 10 * k)
+
+    @cached_property
+    def _ranking(self) -> Ranking:
+        encoded = self.method.encode(self._message)
+        neighbors = Neighbors(self._message)
+        return Ranking(self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding)
+
+    @cached_property
+    def _embedding(self) -> Tensor:
+        return self.method.embed(self._message).detach()
+
+    @cached_property
+    def _unit(self) -> Tensor:
+        return normalize(self._embedding)
+
+    def _places(self, nodes: Iterable[Any]) -> Tensor:
+        return torch.from_numpy(self.nodes.positions(nodes))
+
+
+def require_positive(name: str, value: int) -> None:
+    """Refuse a count below one."""
+    if value < 1:
+        raise ConfigError(f"{name} must be an integer ≥ 1, got {value!r}")

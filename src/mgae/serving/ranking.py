@@ -1,0 +1,99 @@
+"""The best tails for a head, from all nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mgae.methods.base import Method
+from mgae.serving.candidates import Candidates
+from mgae.serving.neighbors import Neighbors
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Nodes [n] and their scores [n], the best first."""
+
+    nodes: Tensor
+    scores: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Orders nodes by a method's score; the head itself is never among them.
+
+    Attributes:
+        encoded: what the method made of the graph.
+        neighbors: what to leave out where known edges are not wanted.
+        embed: the embedding of all nodes, for candidates of a method without a decoder.
+    """
+
+    method: Method
+    encoded: Any
+    neighbors: Neighbors
+    num_nodes: int
+    embed: Callable[[], Tensor]
+
+    def exact(
+        self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
+    ) -> list[Ranked]:
+        """The best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n]."""
+        tails = torch.arange(self.num_nodes) if among is None else among
+        scores = self.method.score_tails(self.encoded, heads, tails)
+        return [
+            self._best(head, tails, row, k, exclude_known)
+            for head, row in zip(heads.tolist(), scores, strict=True)
+        ]
+
+    def proposed(
+        self, heads: Tensor, k: int, exclude_known: bool = True, count: int = 500
+    ) -> list[Ranked]:
+        """The best ``k`` for each of ``heads`` [h], of ``count`` candidates."""
+        return [
+            self.exact(head.view(1), k, exclude_known, tails)[0]
+            for head, tails in zip(heads, self.candidates.of(heads, count), strict=True)
+        ]
+
+    def recall(self, heads: Tensor, k: int, count: int) -> float:
+        """The share of the best ``k`` of all nodes that are found among ``count`` candidates."""
+        pairs = zip(self.exact(heads, k), self.proposed(heads, k, count=count), strict=True)
+        shares = [
+            float(torch.isin(every.nodes, some.nodes).float().mean())
+            for every, some in pairs
+            if len(every.nodes)
+        ]
+        return float(np.mean(shares)) if shares else 1.0
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """What proposes them, made when first needed."""
+        return Candidates(self.method, self.encoded, self.neighbors, self.embed)
+
+    def _best(
+        self, head: int, tails: Tensor, scores: Tensor, k: int, exclude_known: bool
+    ) -> Ranked:
+        left_out = tails == head
+        if exclude_known:
+            left_out |= torch.isin(tails, self.neighbors.of(head))
+        kept = (~left_out).nonzero().squeeze(1)
+        return best(tails[kept], scores[kept], k)
+
+
+def best(nodes: Tensor, scores: Tensor, k: int) -> Ranked:
+    """The ``k`` highest, and of equal ones those that come first.
+
+    >>> best(torch.tensor([5, 6, 7]), torch.tensor([1.0, 2.0, 2.0]), 2).nodes.tolist()
+    [6, 7]
+    """
+    if k < len(scores):
+        least = torch.topk(scores, k).values[-1]
+        near = (scores >= least).nonzero().squeeze(1)
+        nodes, scores = nodes[near], scores[near]
+    order = torch.from_numpy(np.argsort(-scores.numpy(), kind="stable")[:k])
+    return Ranked(nodes[order], scores[order])
