@@ -9,9 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mgae.reproduction import Published
-from mgae.results import RunResult
-
-_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR"}
+from mgae.results import RunResult, heading
 
 
 def print_result(result: RunResult, paper: Published | None) -> None:
@@ -26,16 +24,14 @@ def print_result(result: RunResult, paper: Published | None) -> None:
 
 def result_table(result: RunResult, paper: Published | None) -> Table:
     """One row for each of ours, the paper's and the floors; one column per metric."""
-    config = result.config
-    columns = _columns(result)
+    columns = result.headline
     table = Table()
     table.add_column("method")
     for name in columns:
-        table.add_column(_HEADINGS.get(name, name.replace("_", " ")), justify="right")
-    ours = " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
-    table.add_row(ours, *(str(result.test[name]) for name in columns), style="bold")
+        table.add_column(heading(name), justify="right")
+    table.add_row(result.name, *(str(result.test[name]) for name in columns), style="bold")
     if paper is not None:
-        cells = (_printed(paper, name) for name in columns)
+        cells = (paper.text(name) for name in columns)
         table.add_row(f"paper ({paper.source})", *cells)
     table.add_section()
     for floor, figures in result.floors.items():
@@ -58,31 +54,15 @@ def print_rows(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
         typer.echo("  ".join(padded).rstrip())
 
 
-def _columns(result: RunResult) -> list[str]:
-    """What the protocol asks for: on OGB's graphs Hits@K, as the one that picks the epoch."""
-    config = result.config
-    if config.task == "nodes" or config.protocol == "strict":
-        return list(result.test)
-    by_hits = config.train.monitor.startswith("hits@")
-    return [name for name in result.test if name.startswith("hits@") == by_hits and name != "mrr"]
-
-
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _printed(paper: Published, name: str) -> str:
-    if name not in paper.figures:
-        return "–"
-    mean, std = paper.figures[name]
-    return f"{mean:.2f} ± {std:.2f}"
 
 
 def _remarks(result: RunResult, paper: Published | None) -> list[str]:
     lines = []
     if paper is not None:
         if missed := [
-            f"{_HEADINGS.get(name, name)} by {mean - result.test[name].mean:.2f}"
+            f"{heading(name)} by {mean - result.test[name].mean:.2f}"
             for name, (mean, _) in paper.figures.items()
             if name in result.test and result.test[name].mean < mean
         ]:
