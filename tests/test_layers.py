@@ -30,6 +30,7 @@ ORDER = [
     "evaluation",
     "results",
     "rundirectory",
+    "serving",
     "trial",
     "pipeline",
     "estimator",

@@ -2,7 +2,7 @@
 
 The data's way through the package, and the order of its folders:
 
-    graph in → split → mask → encode → decode → loss/train → evaluate → report
+    graph in → split → mask → encode → decode → loss/train → evaluate → report · serve
 
 >>> import mgae
 >>> config = mgae.RunConfig(graph="cora", encoder="sage", train={"epochs": 1})
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from mgae.pipeline import Observer, evaluate, resume, run
     from mgae.reproduction import paper_config, published
     from mgae.results import RunResult
+    from mgae.serving.predictor import Predictor
 
 # Imported when first asked for: `mgae --help` must not wait for torch.
 _HOMES = {
     "MGAE": "mgae.estimator",
     "MGAEError": "mgae.errors",
     "Observer": "mgae.pipeline",
+    "Predictor": "mgae.serving.predictor",
     "RunConfig": "mgae.config",
     "RunResult": "mgae.results",
     "evaluate": "mgae.pipeline",
@@ -46,6 +48,7 @@ __all__ = [
     "MGAE",
     "MGAEError",
     "Observer",
+    "Predictor",
     "RunConfig",
     "RunResult",
     "__version__",

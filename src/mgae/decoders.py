@@ -69,6 +69,17 @@ class Decoder(nn.Module, ABC):
         ends = heads.repeat_interleave(num_nodes, dim=0), rows.repeat(count, 1, 1)
         return self.score(*ends, generator).view(count, num_nodes)
 
+    def score_all_both(
+        self, heads: Tensor, rows: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """The mean of both orders: a head before each of ``rows``, and behind it."""
+        if self.symmetric:
+            return self.score_all(heads, rows, generator)
+        count, num_nodes = heads.size(0), rows.size(0)
+        ends = rows.repeat(count, 1, 1), heads.repeat_interleave(num_nodes, dim=0)
+        behind = self.score(*ends, generator).view(count, num_nodes)
+        return (self.score_all(heads, rows, generator) + behind) / 2
+
     def forward(
         self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
     ) -> Tensor:
@@ -142,9 +153,23 @@ class CrossCorrelationDecoder(Decoder):
 
         A tail then costs K·d products with them instead of K²·d.
         """
-        first = self.mlp.first
-        folded = torch.einsum("hkd,okjd->hjdo", heads, self._blocks(first.weight, heads.size(1)))
-        read = rows.flatten(1) @ folded.flatten(1, 2) + first.bias
+        blocks = self._blocks(self.mlp.first.weight, heads.size(1))
+        return self._read(torch.einsum("hkd,okjd->hjdo", heads, blocks), rows, generator)
+
+    def score_all_both(
+        self, heads: Tensor, rows: Tensor, generator: torch.Generator | None
+    ) -> Tensor:
+        """Fold each head in as W_kj's first index, and as its second one."""
+        if self.symmetric:
+            return self.score_all(heads, rows, generator)
+        blocks = self._blocks(self.mlp.first.weight, heads.size(1))
+        orders = [torch.einsum(f"hkd,{b}->hjdo", heads, blocks) for b in ("okjd", "ojkd")]
+        before, behind = self._read(torch.cat(orders), rows, generator).chunk(2)
+        return (before + behind) / 2
+
+    def _read(self, folded: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Logits [h, num_nodes] of ``rows`` by weights [h, K, d, width] with a head in each."""
+        read = rows.flatten(1) @ folded.flatten(1, 2) + self.mlp.first.bias
         return self.mlp.after_first(read, generator)
 
     def _blocks(self, weight: Tensor, depth: int) -> Tensor:

@@ -13,6 +13,7 @@ from mgae.config import RunConfig
 from mgae.errors import GraphError
 from mgae.graphs.checks import checked
 from mgae.graphs.message import MessageGraph
+from mgae.serving.predictor import Predictor
 from mgae.trial import Trial
 
 
@@ -63,6 +64,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         )
         trial = Trial(config, checked(data))
         fit = trial.fit()
+        self.data_, self.split_ = trial.graph, trial.split
         self.config_, self.method_, self.graph_ = config, trial.method, trial.message
         self.history_, self.best_epoch_ = fit.history, fit.best_epoch
         self.encoded_ = self.method_.encode(self.graph_)
@@ -95,6 +97,11 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < graph.num_nodes:
             raise GraphError(f"pairs must be nodes in [0, {graph.num_nodes})")
         return self.method_.score_links(self.encoded_, pairs)
+
+    def predictor(self) -> Predictor:
+        """The fitted model with calibrated probabilities, recommendations and the user's ids."""
+        self._fitted()
+        return Predictor.of(self.method_, self.config_, self.data_, self.split_)
 
     def _fitted(self) -> MessageGraph:
         if not hasattr(self, "graph_"):

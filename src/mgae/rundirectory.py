@@ -107,6 +107,22 @@ class RunDirectory:
             shutil.rmtree(path)  # killed before its configuration was written
         return self.create(path, config, graph)
 
+    def run(self, index: int = 0) -> RunDirectory:
+        """The finished run of this number, the first being 0.
+
+        Raises:
+            RunDirectoryError: where there is none, or it has not come to its end.
+        """
+        config = self.config
+        if not 0 <= index < config.runs:
+            raise RunDirectoryError(f"{self.path} has the runs 0 to {config.runs - 1}, got {index}")
+        path = self.path if config.runs == 1 else self.path / f"seed-{config.seed + index}"
+        if not (path / "metrics.json").exists():
+            raise RunDirectoryError(
+                f"the run in {path} is not finished: go on with mgae train --resume {self.path}"
+            )
+        return RunDirectory(path)
+
     def graph(self) -> Data:
         """The graph that was trained on."""
         return stored_graph(self.path / "graph")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import torch
@@ -28,6 +29,11 @@ class Encoded:
 
     layers: Sequence[Tensor]
     undirected: bool
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """The layers of a node side by side: [num_nodes, K, d]."""
+        return torch.stack(list(self.layers), dim=1)
 
 
 class Method(nn.Module, ABC):
@@ -67,6 +73,14 @@ class Method(nn.Module, ABC):
     @abstractmethod
     def score_links(self, encoded: Any, pairs: Tensor) -> Tensor:
         """A score [n] for each of ``pairs`` [2, n]: the higher, the likelier an edge."""
+
+    def score_tails(self, encoded: Any, heads: Tensor, tails: Tensor) -> Tensor:
+        """Scores [h, n] of each of ``heads`` [h] with each of ``tails`` [n].
+
+        The same as `score_links` of all these pairs; a method that knows a cheaper way takes it.
+        """
+        pairs = torch.stack([heads.repeat_interleave(tails.numel()), tails.repeat(heads.numel())])
+        return self.score_links(encoded, pairs).view(heads.numel(), tails.numel())
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from mgae.config import RunConfig
-from mgae.decoders import Decoder, stacked
+from mgae.decoders import Decoder
 from mgae.encoders import Encoder, EncoderSettings
 from mgae.graphs.message import MessageGraph
 from mgae.losses import Loss
@@ -88,7 +88,24 @@ class MaskedGraphAutoencoder(Method):
             scores = (scores + self._in_chunks(encoded, pairs.flip(0))) / 2
         return scores
 
+    @torch.no_grad()
+    def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
+        """The same logits, each head folded into the decoder's weights once."""
+        self.eval()
+        both = encoded.undirected and not self.decoder.symmetric
+        score = self.decoder.score_all_both if both else self.decoder.score_all
+        scores = torch.empty(heads.numel(), tails.numel())
+        # Head by head: the weights with one head in them stay in the cache.
+        for row, head in zip(scores, encoded.rows[heads].split(1), strict=True):
+            chunks = (
+                tails.split(self.config.train.chunk_size),
+                row.split(self.config.train.chunk_size),
+            )
+            for chunk, place in zip(*chunks, strict=True):
+                place.copy_(score(head, encoded.rows[chunk], None)[0])
+        return scores
+
     def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:
-        rows = stacked(encoded.layers)
+        rows = encoded.rows
         chunks = pairs.split(self.config.train.chunk_size, dim=1)
         return torch.cat([self.decoder.score(rows[u], rows[v], None) for u, v in chunks])

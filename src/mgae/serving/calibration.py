@@ -1,0 +1,58 @@
+"""What a score is worth as a probability."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+
+from mgae.evaluation.metrics import Floats
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Platt's: σ(slope · score + intercept).
+
+    Two numbers hold with a few hundred validation pairs, and a strictly rising curve keeps the
+    order of the scores: isotonic regression has steps, on which all scores become the same.
+
+    The probability is that of an edge where edges and other pairs are equally many. Among all
+    pairs of a sparse graph edges are far rarer: it compares links, and does not count them.
+    """
+
+    slope: float
+    intercept: float
+
+    @classmethod
+    def fit(cls, positive: Floats, negative: Floats) -> Calibration:
+        """From scores of edges [n] and of pairs that are none [m]; both sides weigh the same.
+
+        Platt's targets, (n + 1) / (n + 2) and 1 / (m + 2), keep the slope finite where the sides
+        do not overlap. A slope below zero would turn the ranking around: it is zero then, and
+        every probability 1/2.
+        """
+        scores = np.concatenate([positive, negative]).astype(np.float64)
+        center, width = float(np.median(scores)), float(scores.std()) or 1.0
+        n, m = len(positive), len(negative)
+        target = np.r_[np.full(n, (n + 1) / (n + 2)), np.full(m, 1 / (m + 2))]
+        weight = np.r_[np.full(n, 0.5 / n), np.full(m, 0.5 / m)]
+        z = (scores - center) / width
+
+        def loss(theta: np.ndarray) -> tuple[float, np.ndarray]:
+            logit = theta[0] * z + theta[1]
+            value = weight @ (np.logaddexp(0, logit) - target * logit)
+            gap = weight * (expit(logit) - target)
+            return float(value), np.array([gap @ z, gap.sum()])
+
+        bounds = [(0, None), (None, None)]
+        slope, shift = minimize(
+            loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9}
+        ).x
+        return cls(float(slope / width), float(shift - slope * center / width))
+
+    def probability(self, scores: Floats) -> Floats:
+        """[n] → [n], in (0, 1)."""
+        values: Floats = expit(self.slope * np.asarray(scores, np.float64) + self.intercept)
+        return values

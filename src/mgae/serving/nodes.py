@@ -1,0 +1,96 @@
+"""The user's ids as one looks them up: by value, as text, by a beginning."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mgae.errors import GraphError, hint
+
+# Near matches are looked for among so many; in more it would take seconds.
+_MOST_COMPARED = 20_000
+
+
+class NodeIndex:
+    """Ids and where they stand.
+
+    >>> nodes = NodeIndex(["ann", "bob", "bobby"])
+    >>> nodes.position("bob"), nodes.find("ob", 5)
+    (1, ['bob', 'bobby'])
+    """
+
+    def __init__(self, ids: Sequence[Any]) -> None:
+        self.ids = ids
+        self._places = {node: place for place, node in enumerate(ids)}
+        if len(self._places) != len(ids):
+            raise GraphError("two nodes have the same id: node_ids must be distinct")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def knows(self, node: Any) -> bool:
+        """Whether there is a node of this id, or of this text."""
+        return self._place(node) is not None
+
+    def position(self, node: Any) -> int:
+        """Its number.
+
+        Raises:
+            GraphError: where there is no such node, with a near match if there is one.
+        """
+        place = self._place(node)
+        if place is None:
+            raise GraphError(
+                f"unknown node {node!r}: it is none of the graph's {len(self):,} nodes"
+                f"{self._near(node)}"
+            )
+        return place
+
+    def positions(self, nodes: Iterable[Any]) -> np.ndarray:
+        """Their numbers [n]."""
+        return np.array([self.position(node) for node in nodes], np.int64)
+
+    def find(self, text: str, limit: int = 10) -> list[Any]:
+        """The id itself, ids that begin with a text, those that hold it; case does not matter."""
+        text = text.strip()
+        same = [] if (place := self._place(text)) is None else [place]
+        begins = pc.starts_with(self.texts, text, ignore_case=True)
+        holds = pc.and_not(pc.match_substring(self.texts, text, ignore_case=True), begins)
+        places = dict.fromkeys([*same, *_first(begins, limit), *_first(holds, limit)])
+        return [self.ids[place] for place in list(places)[:limit]]
+
+    @cached_property
+    def texts(self) -> pa.Array:
+        """All ids as texts, [num_nodes]."""
+        return pa.array(map(str, self.ids), pa.string())
+
+    def _place(self, node: Any) -> int | None:
+        """A number written as text is that number, and the other way round."""
+        if not isinstance(node, Hashable):
+            return None
+        if isinstance(node, np.generic):
+            node = node.item()
+        place = None if isinstance(node, bool | float) else self._places.get(node)
+        if place is None and isinstance(node, str):
+            number = node.strip()
+            is_number = number.removeprefix("-").isdecimal() and len(number) <= 20
+            place = self._places.get(int(number)) if is_number else self._places.get(number)
+        if place is None and isinstance(node, int) and not isinstance(node, bool):
+            place = self._places.get(str(node))
+        return place
+
+    def _near(self, node: Any) -> str:
+        text = str(node)
+        if (found := self.find(text, 1)) and text.strip():
+            return f" (did you mean {found[0]}?)"
+        return hint(text, self.texts.to_pylist()) if len(self) <= _MOST_COMPARED else ""
+
+
+def _first(chosen: pa.BooleanArray, limit: int) -> list[int]:
+    places: list[int] = np.flatnonzero(chosen.to_numpy(zero_copy_only=False))[:limit].tolist()
+    return places

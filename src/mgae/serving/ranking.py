@@ -1,0 +1,82 @@
+"""The best tails for a head, from all nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mgae.methods.base import Method
+from mgae.serving.neighbors import Neighbors
+
+Propose = Callable[[Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Nodes [n] and their scores [n], the best first."""
+
+    nodes: Tensor
+    scores: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Orders nodes by a method's score; the head itself is never among them.
+
+    Attributes:
+        encoded: what the method made of the graph.
+        neighbors: what to leave out where known edges are not wanted.
+    """
+
+    method: Method
+    encoded: Any
+    neighbors: Neighbors
+    num_nodes: int
+
+    def exact(
+        self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
+    ) -> list[Ranked]:
+        """The best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n]."""
+        tails = torch.arange(self.num_nodes) if among is None else among
+        scores = self.method.score_tails(self.encoded, heads, tails)
+        return [
+            self._best(head, tails, row, k, exclude_known)
+            for head, row in zip(heads.tolist(), scores, strict=True)
+        ]
+
+    def proposed(
+        self, heads: Tensor, candidates: Tensor, k: int, exclude_known: bool = True
+    ) -> list[Ranked]:
+        """The best ``k`` for each of ``heads`` [h], of its row of ``candidates`` [h, c]."""
+        return [
+            self.exact(head.view(1), k, exclude_known, tails)[0]
+            for head, tails in zip(heads, candidates, strict=True)
+        ]
+
+    def _best(
+        self, head: int, tails: Tensor, scores: Tensor, k: int, exclude_known: bool
+    ) -> Ranked:
+        left_out = tails == head
+        if exclude_known:
+            left_out |= torch.isin(tails, self.neighbors.of(head))
+        kept = (~left_out).nonzero().squeeze(1)
+        return best(tails[kept], scores[kept], k)
+
+
+def best(nodes: Tensor, scores: Tensor, k: int) -> Ranked:
+    """The ``k`` highest, and of equal ones those that come first.
+
+    >>> best(torch.tensor([5, 6, 7]), torch.tensor([1.0, 2.0, 2.0]), 2).nodes.tolist()
+    [6, 7]
+    """
+    if k < len(scores):
+        least = torch.topk(scores, k).values[-1]
+        near = (scores >= least).nonzero().squeeze(1)
+        nodes, scores = nodes[near], scores[near]
+    order = torch.from_numpy(np.argsort(-scores.numpy(), kind="stable")[:k])
+    return Ranked(nodes[order], scores[order])
