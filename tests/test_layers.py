@@ -30,11 +30,13 @@ ORDER = [
     "evaluation",
     "results",
     "rundirectory",
+    "maps",
     "serving",
     "trial",
     "pipeline",
     "estimator",
     "reproduction",
+    "reporting",
     "cli",
 ]
 

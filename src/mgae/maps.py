@@ -53,7 +53,7 @@ def node_map(
     nodes = spread(len(embeddings), most)
     places = _umap if projection == "umap" else _pca
     groups, names, grouping = _groups(embeddings, graph, seed)
-    xy = _unit(places(embeddings[nodes].astype(np.float64), seed))
+    xy = _unit_square(places(_directions(embeddings[nodes].astype(np.float64)), seed))
     return NodeMap(nodes, xy, groups[nodes], names, grouping, projection)
 
 
@@ -69,6 +69,11 @@ def spread(count: int, most: int) -> Integers:
     ([0, 3, 6, 9], [0, 1, 2])
     """
     return np.linspace(0, count - 1, min(count, most)).round().astype(np.int64)
+
+
+def _directions(rows: Floats) -> Floats:
+    """Rows of length 1: a hub's long vector would press all other nodes together."""
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)
 
 
 def _pca(rows: Floats, seed: int) -> Floats:
@@ -89,7 +94,7 @@ def _umap(rows: Floats, seed: int) -> Floats:
     return flat
 
 
-def _unit(xy: Floats) -> Floats:
+def _unit_square(xy: Floats) -> Floats:
     """Into the unit square, each axis on its own."""
     low, high = xy.min(axis=0), xy.max(axis=0)
     unit: Floats = (xy - low) / np.where(high > low, high - low, 1)
@@ -114,7 +119,7 @@ def _groups(embeddings: Floats, graph: Data, seed: int) -> tuple[Integers, list[
 
 def _group_name(graph: Data, grouping: str, value: int) -> str:
     names = graph.get("class_names") if grouping == "class" else None
-    return str(names[value]) if names else f"{grouping} {value + 1}"
+    return str(names[value]) if names else f"{grouping} {value}"
 
 
 def _communities(graph: Data, seed: int) -> Integers:

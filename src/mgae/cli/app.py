@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import graphs, lists, training
+from mgae.cli import graphs, lists, reporting, training
 from mgae.errors import MGAEError
 from mgae.version import __version__
 
@@ -41,6 +41,7 @@ def _options(
 
 app.command("train")(training.train)
 app.command("evaluate")(training.evaluate)
+app.command("report")(reporting.report)
 app.add_typer(graphs.datasets, name="datasets")
 app.command("inspect")(graphs.inspect)
 app.command("methods")(lists.methods)

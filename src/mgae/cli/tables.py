@@ -74,4 +74,6 @@ def _remarks(result: RunResult, paper: Published | None) -> list[str]:
     lines.append(f"{_counted(epochs, 'epoch')} in {seconds:.1f} s")
     if result.directory is not None:
         lines.append(f"run directory: {result.directory}")
+        if (report := result.directory / "report.html").exists():
+            lines.append(f"to look at: {report}")
     return lines

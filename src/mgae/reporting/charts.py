@@ -31,9 +31,7 @@ def loss_chart(histories: Histories, best_epochs: list[int]) -> str:
 
 def validation_chart(histories: Histories, best_epochs: list[int], metric: str) -> str:
     """The validation metric of every epoch, the best one marked."""
-    lines = [
-        [(r.epoch, r.score) for r in history if r.score is not None] for history in histories
-    ]
+    lines = [[(r.epoch, r.score) for r in history if r.score is not None] for history in histories]
     name = f"validation {heading(metric)}"
     return _by_epoch(lines, best_epochs, name, f"{heading(metric)}, percent")
 
@@ -97,9 +95,10 @@ def histogram_chart(scored: Scored) -> str:
 def map_chart(found: NodeMap, evidence: Evidence) -> str:
     """The nodes as dots in their group's color above some of the edges."""
     points = _placed(found)
+    width = min(12.0, max(4.0, 240 / len(points) ** 0.5))
     order = np.argsort(found.groups, kind="stable")
     dots = [
-        svg.dots([points[n] for n in members], f"g{group % (MOST_GROUPS + 1)}")
+        svg.dots([points[n] for n in members], f"g{group % (MOST_GROUPS + 1)}", width)
         for group, members in groupby(order.tolist(), key=lambda n: int(found.groups[n]))
     ]
     name = f"map of {len(points)} nodes by {found.projection.upper()} of their embeddings"

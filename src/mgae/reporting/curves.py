@@ -53,14 +53,17 @@ def precision_recall(scored: Scored) -> Curve:
 
 
 def reliability(probability: Floats, labels: Floats, bins: int = 10) -> Curve:
-    """In equally filled bins the mean probability, and the share that are edges.
+    """In about equally filled bins the mean probability, and the share that are edges.
+
+    Equal probabilities stay together, however many they are.
 
     >>> curve = reliability(np.array([0.1, 0.3, 0.7, 0.9]), np.array([0, 0, 1, 1]), bins=2)
     >>> curve.x.tolist(), curve.y.tolist()
     ([0.2, 0.8], [0.0, 1.0])
     """
-    order = np.argsort(probability, kind="stable")
-    parts = [part for part in np.array_split(order, bins) if part.size]
+    borders = np.unique(np.quantile(probability, np.arange(1, bins) / bins, method="lower"))
+    places = np.searchsorted(borders, probability, side="left")
+    parts = [np.flatnonzero(places == place) for place in np.unique(places)]
     means = [[values[part].mean() for part in parts] for values in (probability, labels)]
     return Curve(*map(np.array, means))
 

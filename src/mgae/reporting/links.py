@@ -55,8 +55,7 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     scores = predictor.score_links([(ids[u], ids[v]) for u, v in pairs.T])
     chosen = _varied(pairs, scores.logit, most)
     links = [
-        _explained(joined, ids, pairs[:, n], scores.logit[n], scores.probability[n])
-        for n in chosen
+        _explained(joined, ids, pairs[:, n], scores.logit[n], scores.probability[n]) for n in chosen
     ]
     return StrongLinks(links, pairs.shape[1], count)
 

@@ -14,7 +14,7 @@ from mgae.reporting.evidence import Evidence
 from mgae.version import __version__
 
 _TASKS = {"links": "link prediction", "nodes": "node classification"}
-_GRAPH_NOTES = {"community": "Louvain communities", "cluster": "k-means of the embedding"}
+_COLORS = {"community": "the Louvain community", "cluster": "the k-means cluster"}
 
 
 def page(evidence: Evidence) -> str:
@@ -61,8 +61,8 @@ def _trained(evidence: Evidence) -> str:
         "graph": ", ".join(f"{n:,} {what}" for what, n in statistics(evidence.graph).items()),
         "method": tables.parts(config),
         "seeds": ", ".join(str(seed.seed) for seed in result.seeds),
-        "epochs": ", ".join(f"{s.epochs} (best: {s.best_epoch})" for s in result.seeds),
-        "time": f"{spent}, {environment['cores']} cores, {environment['threads']} threads",
+        "epochs": ", ".join(f"{s.epochs} (best: {s.best_epoch})" for s in result.seeds if s.epochs),
+        "time": ", ".join([spent, *(counted(environment[f"{w}s"], w) for w in ("core", "thread"))]),
         "versions": ", ".join(f"{name} {number}" for name, number in versions.items() if number),
         "commit": environment.get("commit"),
     }
@@ -100,7 +100,10 @@ def _held_out(evidence: Evidence) -> str:
     if scored is None:
         return ""
     name = {"test": "test", "val": "validation"}[evidence.part]
-    edges, others = f"{scored.positive.size:,} {name} edges", f"{scored.negative.size:,} other pairs"
+    edges, others = (
+        f"{scored.positive.size:,} {name} edges",
+        f"{scored.negative.size:,} other pairs",
+    )
     first = " Drawn for the first seed." if len(evidence.result.seeds) > 1 else ""
     auc, ap = (
         100 * metric(scored.positive, scored.negative)
@@ -143,7 +146,7 @@ def _map(evidence: Evidence) -> str:
         return ""
     total = int(graph.num_nodes or 0)
     sampled = "" if len(found.nodes) == total else f", evenly taken from {total:,}"
-    colored = _GRAPH_NOTES.get(found.grouping, "its class")
+    colored = _COLORS.get(found.grouping, "the class")
     about = (
         f"{len(found.nodes):,} nodes{sampled}, placed by {found.projection.upper()} of their "
         f"embeddings; the color is {colored}. At most {charts.MOST_EDGES:,} edges are drawn."
@@ -152,7 +155,9 @@ def _map(evidence: Evidence) -> str:
     if (found.groups < 0).any():
         keys.append(("g9", "other"))
     picture = charts.map_chart(found, evidence)
-    return _section("Map", "", f'<figure class="card">{picture}{_key(keys)}{_caption(about)}</figure>')
+    return _section(
+        "Map", "", f'<figure class="card">{picture}{_key(keys)}{_caption(about)}</figure>'
+    )
 
 
 def _links(evidence: Evidence) -> str:

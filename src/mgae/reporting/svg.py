@@ -58,7 +58,7 @@ def label(value: float) -> str:
     """
     if abs(value) >= 10_000:
         return f"{value / 1000:g}k"
-    return f"{value:g}"
+    return f"{value:g}".replace("-", "−")
 
 
 @dataclass
@@ -132,20 +132,22 @@ class Plot:
         return parts
 
 
-def dots(points: Sequence[tuple[float, float]], style: str) -> str:
+def dots(points: Sequence[tuple[float, float]], color: str, width: float) -> str:
     """Many round dots as one small path: a line of no length with round ends each.
 
-    >>> dots([(1, 2), (3, 4.25)], "c0")
-    '<path class="dots c0" d="M1 2h0M3 4.2h0"/>'
+    >>> dots([(1, 2), (3, 4.25)], "g0", 5)
+    '<path class="dots" style="stroke:var(--g0)" stroke-width="5" d="M1 2h0M3 4.2h0"/>'
     """
     path = "".join(f"M{_n(x)} {_n(y)}h0" for x, y in points)
-    return f'<path class="dots {style}" d="{path}"/>'
+    look = f'style="stroke:var(--{color})" stroke-width="{_n(width)}"'
+    return f'<path class="dots" {look} d="{path}"/>'
 
 
 def segments(ends: Sequence[tuple[float, float, float, float]]) -> str:
-    """Many straight lines as one path."""
+    """Many straight lines as one path; the more they are, the fainter."""
+    opacity = min(0.5, max(0.12, 8 / (len(ends) + 1) ** 0.5))
     path = "".join(f"M{_n(a)} {_n(b)}L{_n(c)} {_n(d)}" for a, b, c, d in ends)
-    return f'<path class="edges" d="{path}"/>'
+    return f'<path class="edges" opacity="{opacity:.2f}" d="{path}"/>'
 
 
 def _text(x: float, y: float, text: str, anchor: str, style: str = "tick") -> str:

@@ -70,10 +70,9 @@ def links(strong: list[StrongLink], undirected: bool) -> str:
     """A row per link with its common neighbors."""
     known = not math.isnan(strong[0].probability)
     arrow = "–" if undirected else "→"
-    head = (
-        f'<th>link</th><th class="number">score</th>'
-        f"{'<th>probability</th>' if known else ''}<th>common neighbors</th>"
-    )
+    names = ["score", *(["probability"] if known else [])]
+    numbers = "".join(f'<th class="number">{name}</th>' for name in names)
+    head = f"<th>link</th>{numbers}<th>common neighbors</th>"
     rows = "".join(f"<tr>{_link(link, arrow, known)}</tr>" for link in strong)
     return f'<table class="stack"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>'
 
@@ -91,8 +90,7 @@ def _link(link: StrongLink, arrow: str, known: bool) -> str:
 
 
 def _probability(value: float) -> str:
-    bar = f'<span class="bar" aria-hidden="true"><i style="width:{100 * value:.0f}%"></i></span>'
-    return f'<td data-name="probability">{percent(value)}{bar}</td>'
+    return f'<td class="number" data-name="probability">{percent(value)}</td>'
 
 
 def percent(share: float) -> str:
