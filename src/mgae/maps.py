@@ -73,7 +73,8 @@ def spread(count: int, most: int) -> Integers:
 
 def _directions(rows: Floats) -> Floats:
     """Rows of length 1: a hub's long vector would press all other nodes together."""
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)
+    unit: Floats = rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)
+    return unit
 
 
 def _pca(rows: Floats, seed: int) -> Floats:

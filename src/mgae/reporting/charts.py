@@ -45,7 +45,8 @@ def _by_epoch(
     plot = Plot((0, last), (min(values) - margin, max(values) + margin), "epoch", title)
     for number, line in enumerate(lines):
         kept = [line[n] for n in spread(len(line), _MOST_EPOCHS)]
-        plot.line(*zip(*kept, strict=True), style="main" if number == 0 else "faint")
+        epochs, heights = [epoch for epoch, _ in kept], [value for _, value in kept]
+        plot.line(epochs, heights, "main" if number == 0 else "faint")
     if best := [point for point in lines[0] if point[0] == best_epochs[0]]:
         epoch, value = best[0]
         plot.dot(epoch, value, "main", f"epoch {epoch}, the best on validation: {value:.4g}")

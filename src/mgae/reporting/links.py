@@ -103,7 +103,7 @@ def _is_edge(pairs: np.ndarray, message: MessageGraph) -> np.ndarray:
 def _varied(pairs: np.ndarray, logits: Floats, most: int) -> list[int]:
     """The best pairs, none of whose nodes has had its share of places."""
     seen: dict[int, int] = {}
-    chosen = []
+    chosen: list[int] = []
     for place in np.argsort(-logits, kind="stable"):
         ends = [int(end) for end in pairs[:, place]]
         if len(chosen) < most and all(seen.get(end, 0) < _LINKS_PER_NODE for end in ends):

@@ -87,7 +87,7 @@ def _training(evidence: Evidence) -> str:
     faint = " The other seeds are drawn faint." if len(histories) > 1 else ""
     return _section(
         "Training",
-        f"The mark is the epoch that was best on the validation edges; its weights are kept.{faint}",
+        f"The mark is the epoch that was best on validation edges; its weights are kept.{faint}",
         _grid(
             _figure("Loss", charts.loss_chart(histories, best)),
             _figure("Validation", charts.validation_chart(histories, best, monitor)),
@@ -134,8 +134,8 @@ def _calibrated(evidence: Evidence) -> list[str]:
         return []
     chart = charts.calibration_chart(evidence.scored, evidence.calibration)
     text = (
-        "Probabilities fitted on the validation pairs; each mark is a tenth of the pairs. They hold "
-        "where edges and other pairs are equally many."
+        "Probabilities fitted on the validation pairs; a mark is about a tenth of the pairs. "
+        "They hold where edges and other pairs are equally many."
     )
     return [_figure("Calibration", chart, text)]
 
