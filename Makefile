@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-slow check format bench cora help clean
+.PHONY: run test test-slow check format bench bench-serving cora help clean
 
 run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the paper's
 	$(BIN)/mgae train cora
@@ -29,6 +29,9 @@ format: $(DEV_INSTALLED) ## Put the code into its format
 bench: $(INSTALLED) ## Measure speed; prints ratios
 	$(BIN)/python -m benchmarks
 
+bench-serving: $(INSTALLED) ## Measure recommendations: hidden edges, unseen nodes, a large graph
+	$(BIN)/python -m benchmarks.serving
+
 cora: $(INSTALLED) ## Derive the embedded Cora again from its source package
 	$(BIN)/python scripts/build_cora.py
 
@@ -36,7 +39,7 @@ clean: ## Remove the environment and the caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*
 
 help: ## Print this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("mgae needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'

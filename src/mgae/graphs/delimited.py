@@ -88,6 +88,17 @@ class TextTable:
         found = {column: _joined(tables, column) for column in columns}
         return [found[c] if c in text else self._typed(found[c]) for c in columns]
 
+    def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
+        """These columns as they stand there, some rows at a time.
+
+        Raises:
+            GraphError: at a ragged row, or one that is not in UTF-8.
+        """
+        with readable(self.path):
+            for piece in pieces(self.path, self.layout, self.progress):
+                table = self._checked(piece, columns, columns)
+                yield [table.column(str(column)) for column in columns]
+
     def place(self, row: int) -> str:
         """The file and the line of a row."""
         lines = (line for line, _ in self._records())
@@ -97,11 +108,14 @@ class TextTable:
     def _tables(self, columns: Sequence[int], text: Collection[int]) -> list[pa.Table]:
         tables = [pa.table({str(column): pa.array([], pa.string()) for column in columns})]
         for piece in pieces(self.path, self.layout, self.progress):
-            try:
-                tables.append(self._parsed(piece, columns, text))
-            except pa.ArrowInvalid as error:
-                raise self._explained(error) from None
+            tables.append(self._checked(piece, columns, text))
         return tables[1:] or tables
+
+    def _checked(self, piece: bytes, columns: Sequence[int], text: Collection[int]) -> pa.Table:
+        try:
+            return self._parsed(piece, columns, text)
+        except pa.ArrowInvalid as error:
+            raise self._explained(error) from None
 
     def _parsed(self, piece: bytes, columns: Sequence[int], text: Collection[int]) -> pa.Table:
         # In memory of its own: a thread of pyarrow that lets go of Python's at exit would abort.

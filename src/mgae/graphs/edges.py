@@ -60,7 +60,7 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     Raises:
         GraphError: where a column, an id or a weight is missing or wrong.
     """
-    source, target, weight = _columns(table, settings)
+    source, target, weight = edge_columns(table, settings)
     used = [source, target] if weight is None else [source, target, weight]
     columns = table.read(used, used)
     ids = Ids.of(columns[:2], table.place)
@@ -70,7 +70,12 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     return EdgeList(table.where, ids, weights, notes=tuple(notes))
 
 
-def _columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:
+def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:
+    """The numbers of the columns with the source, the target and the weight, if there is one.
+
+    Raises:
+        GraphError: where there are not enough columns, or not those that were asked for.
+    """
     names = WEIGHT_NAMES if table.named else frozenset()
     weight = find_column(table, "input.weight_column", settings.weight_column, names)
     source = find_column(table, "input.source_column", settings.source_column, SOURCE_NAMES)

@@ -7,7 +7,7 @@ most frequent words, ``column:word``, which says whether a text holds the word.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from mgae.errors import GraphError
-from mgae.graphs.ids import undictionaried
+from mgae.graphs.ids import listed, undictionaried
 
 MOST_VALUES = 100  # of a text column that gets a column for each
 MOST_CATEGORIES = 1000  # … where its type says that it is categorical
@@ -70,6 +70,53 @@ def encoded(name: str, column: pa.ChunkedArray, place: Place) -> Block:
             "features must be numbers, booleans, dates or texts"
         )
     return Block(_numbers(name, column, place), (name,))
+
+
+def encoded_as(name: str, column: pa.ChunkedArray, known: Sequence[str], place: Place) -> Block:
+    """A column as numbers in the ``known`` columns that once came of it, and in no others.
+
+    A value or word that was not among them leaves zeros.
+
+    Raises:
+        GraphError: where the column is of another kind than it was.
+
+    >>> column = pa.chunked_array([["red", "green"]])
+    >>> encoded_as("color", column, ("color=blue", "color=red"), str).values.tolist()
+    [[0.0, 1.0], [0.0, 0.0]]
+    """
+    mark = known[0][len(name) : len(name) + 1]
+    if mark in ("=", ":"):
+        texts = undictionaried(column).cast(pa.string()).combine_chunks()
+        values = [entry.removeprefix(name + mark) for entry in known]
+        row, value = _held_values(texts) if mark == "=" else _held_texts(texts)
+        return Block(_indicators(row, value, values, len(texts)), tuple(known))
+    block = encoded(name, column, place)
+    if block.names and block.names != tuple(known):
+        raise GraphError(
+            f"{place(0)}: column {name!r} was {listed(known)} in training, and is "
+            f"{listed(block.names)} here: give it the same type"
+        )
+    return block if block.names else Block(np.full((len(column), len(known)), np.nan), tuple(known))
+
+
+def _held_values(texts: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    return np.arange(len(texts)), pc.utf8_trim_whitespace(texts)
+
+
+def _held_texts(texts: pa.Array) -> tuple[np.ndarray, pa.Array]:
+    row, word, vocabulary = _held_words(texts)
+    return row, pa.array(vocabulary, pa.string()).take(pa.array(word))
+
+
+def _indicators(
+    row: np.ndarray, value: pa.Array, values: Sequence[str], num_rows: int
+) -> np.ndarray:
+    """1 where a row has one of the values: [rows, values]."""
+    column = pc.fill_null(pc.index_in(value, pa.array(values, pa.string())), -1).to_numpy()
+    found = column >= 0
+    indicators = np.zeros((num_rows, len(values)), np.float32)
+    indicators[row[found], column[found]] = 1
+    return indicators
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from mgae.config import InputSettings
 from mgae.errors import GraphError
-from mgae.graphs.encoding import encoded
+from mgae.graphs.encoding import encoded, encoded_as
 from mgae.graphs.ids import Ids, Nodes, as_texts, counted, first_refused, listed, undictionaried
 from mgae.graphs.layout import NULLS, Hints
 from mgae.graphs.tables import Table, find_column
@@ -45,6 +45,14 @@ class Features:
     x: Tensor
     names: list[str]
     notes: list[str]
+
+
+@dataclass(frozen=True)
+class KnownFeatures:
+    """Columns that features must come in: their names [F], and what a missing number is, [F]."""
+
+    names: tuple[str, ...]
+    mean: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -111,10 +119,13 @@ def _rows(table: Table, ids: int, columns: list[int], text: list[int]) -> NodeRo
     return NodeRows(table, keys, names, tuple(others))
 
 
-def features(rows: NodeRows, nodes: Nodes, missing: str) -> Features:
+def features(
+    rows: NodeRows, nodes: Nodes, missing: str, known: KnownFeatures | None = None
+) -> Features:
     """Features of all nodes; a missing number gets the mean of its column.
 
-    ``missing`` is what a node without a row gets: ``zero``, the ``mean``, or ``refuse``.
+    ``missing`` is what a node without a row gets: ``zero``, the ``mean``, or ``refuse``. With
+    ``known`` the features come in the columns that a model was trained on.
 
     Raises:
         GraphError: at a number that is not finite, or where a node without a row is refused.
@@ -122,7 +133,10 @@ def features(rows: NodeRows, nodes: Nodes, missing: str) -> Features:
     where, position = rows.table.where, nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
     # By node, so that a mean does not depend on the order of the rows.
     order = np.argsort(position)
-    values, names, notes = _encoded_columns(rows, order)
+    if known is None:
+        values, names, notes = _encoded_columns(rows, order)
+    else:
+        values, names, notes = _known_columns(rows, known)[order], list(known.names), []
     if not names:
         raise GraphError(f"{where} has no values beside the ids")
     x = np.zeros((len(nodes.ids), len(names)), np.float32)
@@ -146,6 +160,35 @@ def _encoded_columns(rows: NodeRows, order: np.ndarray) -> tuple[np.ndarray, lis
     if gaps:
         notes.append(f"missing numbers set to the mean of their column: {listed(gaps)}")
     return np.concatenate(blocks, axis=1), names, notes
+
+
+def _known_columns(rows: NodeRows, known: KnownFeatures) -> np.ndarray:
+    """The rows' features in the known columns, [rows, F]."""
+    found = np.empty((len(rows.ids.codes[0]), len(known.names)), np.float32)
+    origin = [_origin(name, rows) for name in known.names]
+    for number, name in enumerate(rows.names):
+        places = [place for place, column in enumerate(origin) if column == number]
+        if places:
+            names = [known.names[place] for place in places]
+            found[:, places] = encoded_as(
+                name, rows.columns[number], names, rows.table.place
+            ).values
+    return np.where(np.isnan(found), known.mean, found)
+
+
+def _origin(known: str, rows: NodeRows) -> int:
+    """The number of the column that a known one comes of: the longest name that fits."""
+    fitting = [
+        name
+        for name in rows.names
+        if known == name or known.startswith(tuple(name + m for m in "=:["))
+    ]
+    if not fitting:
+        raise GraphError(
+            f"{rows.table.where} has no column for {known!r}, which the model was trained on: "
+            f"its columns are {listed(rows.names, 20)}"
+        )
+    return rows.names.index(max(fitting, key=len))
 
 
 def _filled(values: np.ndarray) -> tuple[np.ndarray, int]:

@@ -12,6 +12,7 @@ from mgae.graphs.checks import checked
 from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import EdgeList, edge_hints, edges_of_table
 from mgae.graphs.features import (
+    KnownFeatures,
     NodeRows,
     feature_rows,
     features,
@@ -33,6 +34,7 @@ def read_graph(
     path: str | Path,
     settings: InputSettings = _DEFAULTS,
     on_progress: OnProgress | None = None,
+    known: KnownFeatures | None = None,
 ) -> Data:
     """A checked graph from a file of edges, and the tables that ``settings`` name.
 
@@ -46,6 +48,7 @@ def read_graph(
         path: the edges.
         settings: further files, and how all are to be read.
         on_progress: is told the stage and the share of it that is done, from any thread.
+        known: the columns that a model was trained on; without it the table's own.
 
     Raises:
         GraphError: where a file cannot be read, with its line and what to do.
@@ -56,11 +59,15 @@ def read_graph(
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
     name = path.name.removesuffix(".gz")
-    return assembled(edges, Path(name).stem, settings, on_progress)
+    return assembled(edges, Path(name).stem, settings, on_progress, known)
 
 
 def assembled(
-    edges: EdgeList, name: str, settings: InputSettings, on_progress: OnProgress | None = None
+    edges: EdgeList,
+    name: str,
+    settings: InputSettings,
+    on_progress: OnProgress | None = None,
+    known: KnownFeatures | None = None,
 ) -> Data:
     """A checked graph of these edges, with the features and labels that ``settings`` name.
 
@@ -77,7 +84,7 @@ def assembled(
     data = Data(edge_index=joined.edge_index, edge_weight=joined.weight, num_nodes=len(nodes.ids))
     data.node_ids, data.name = nodes.ids, name
     if about is not None:
-        found = features(about, nodes, settings.missing)
+        found = features(about, nodes, settings.missing, known)
         data.x, data.feature_names = found.x, found.names
         notes += [*_isolated(about, edges), *found.notes]
     if (rows := _label_rows(settings, on_progress)) is not None:

@@ -11,12 +11,16 @@ from mgae.config import InputSettings
 from mgae.errors import ConfigError, GraphError, UnknownName
 from mgae.graphs.catalogue import load_graph
 from mgae.graphs.convert import as_graph
+from mgae.graphs.features import KnownFeatures
 from mgae.graphs.files import OnProgress, read_graph
 from mgae.registry import DATASETS
 
 
 def open_graph(
-    graph: Any, settings: InputSettings | None = None, on_progress: OnProgress | None = None
+    graph: Any,
+    settings: InputSettings | None = None,
+    on_progress: OnProgress | None = None,
+    known: KnownFeatures | None = None,
 ) -> Data:
     """A checked graph.
 
@@ -25,6 +29,7 @@ def open_graph(
             or a table of edges (pandas, pyarrow).
         settings: how files and tables are to be read.
         on_progress: is told the stage and the share that is done.
+        known: the columns that a file's features must come in.
 
     >>> open_graph("cora").num_nodes
     2708
@@ -39,7 +44,7 @@ def open_graph(
         _refuse_input(str(graph), settings)
         return load_graph(str(graph))
     if Path(graph).exists():
-        return read_graph(graph, settings, on_progress)
+        return read_graph(graph, settings, on_progress, known)
     if Path(graph).suffix or len(Path(graph).parts) > 1:
         raise GraphError(
             f"there is no file {graph}: give a path, or a name that mgae datasets lists"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -31,6 +31,9 @@ class Table(Protocol):
 
     def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
         """The columns of these numbers; where types are a guess, ``text`` is not to be guessed."""
+
+    def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
+        """The columns of these numbers, some rows at a time, none of their types guessed."""
 
     def place(self, row: int) -> str:
         """Where the row of this number stands, for messages."""
@@ -88,6 +91,10 @@ class ArrowTable:
         """These columns, as they are."""
         return [self.table.column(column) for column in columns]
 
+    def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
+        """All rows at once: they are in memory already."""
+        yield self.read(columns, columns)
+
     def place(self, row: int) -> str:
         """The table and the row's number."""
         return f"{self.where}, row {row + 1}"
@@ -118,6 +125,17 @@ class ParquetTable:
             table = pa.concat_tables(groups) if groups else file.read(wanted)
             table.validate(full=True)  # pyarrow trusts what the file says of itself
         return [table.column(name) for name in wanted]
+
+    def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
+        """These columns, some thousand rows at a time."""
+        wanted, done = [self.names[column] for column in columns], 0
+        with readable(self.path), pq.ParquetFile(self.path) as file:
+            for batch in file.iter_batches(columns=wanted):
+                table = pa.table(batch)
+                table.validate(full=True)
+                done += batch.num_rows
+                self.progress(f"reading {self.path.name}", done / file.metadata.num_rows)
+                yield [table.column(name) for name in wanted]
 
     def place(self, row: int) -> str:
         """The file and the row's number."""

@@ -15,7 +15,7 @@ class Neighbors:
     def __init__(self, graph: MessageGraph) -> None:
         source, target = graph.edge_index
         order = torch.argsort(source, stable=True)
-        self._targets = target[order]
+        self._targets: Tensor = target[order]
         self._ends = row_pointers(source[order], graph.num_nodes)
 
     def of(self, node: int) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,9 @@ from torch_geometric.data import Data
 from mgae.encoders import Inputs
 from mgae.errors import GraphError, UnsupportedError
 from mgae.graphs.checks import checked
+from mgae.graphs.features import KnownFeatures
 from mgae.methods.base import Method
-from mgae.serving.nodes import NodeIndex
+from mgae.serving.nodes import NodeIndex, ends_of
 
 
 def require_inductive(method: Method) -> None:
@@ -32,6 +33,24 @@ def require_inductive(method: Method) -> None:
                 "this model has learned a table with a row for each node of its graph, so it "
                 "cannot embed others: train on a graph with features (encoder.inputs = 'features')"
             )
+
+
+def require_same_features(graph: Data, other: Data) -> None:
+    """Refuse another graph whose features are not those of the first.
+
+    Raises:
+        GraphError: where their numbers differ.
+    """
+    widths = [0 if data.x is None else data.x.size(1) for data in (graph, other)]
+    if widths[0] != widths[1]:
+        raise GraphError(f"the model knows {widths[0]} features, got {widths[1]}")
+
+
+def known_features(graph: Data) -> KnownFeatures | None:
+    """The named columns that a table of features must have; None where they have no names."""
+    if graph.x is None or graph.get("feature_names") is None:
+        return None
+    return KnownFeatures(tuple(graph.feature_names), graph.x.mean(dim=0).numpy())
 
 
 @dataclass(frozen=True)
@@ -58,7 +77,8 @@ def extended(
     if keyed and (known := next((node for node in ids if nodes.knows(node)), None)) is not None:
         raise GraphError(f"the new node {known!r} is in the graph already: ask for it by its id")
     own = {node: len(nodes) + row for row, node in enumerate(ids)}
-    pairs = [(_new(own, head), _end(own if keyed else {}, nodes, tail)) for head, tail in edges]
+    ends = (ends_of(edge, "an edge") for edge in edges)
+    pairs = [(_new(own, head), _end(own if keyed else {}, nodes, tail)) for head, tail in ends]
     added = torch.tensor(pairs, dtype=torch.long).view(-1, 2).t()
     names = ids if keyed else list(map(NewNode, ids))
     return _joined(graph, torch.from_numpy(matrix), added, [*nodes.ids, *names]), own
@@ -81,13 +101,14 @@ def _new_rows(features: Any, graph: Data) -> tuple[np.ndarray, list[Any], bool]:
 
 
 def _new(own: dict[Any, int], head: Any) -> int:
-    if head not in own:
+    if not isinstance(head, Hashable) or head not in own:
         raise GraphError(f"an edge must begin at a new node, got {head!r}")
     return own[head]
 
 
 def _end(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
-    return own[tail] if tail in own else nodes.position(tail)
+    new = isinstance(tail, Hashable) and tail in own
+    return own[tail] if new else nodes.position(tail)
 
 
 def _joined(graph: Data, x: Tensor, added: Tensor, ids: list[Any]) -> Data:

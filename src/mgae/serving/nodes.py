@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgae.errors import GraphError, hint
+from mgae.graphs.ids import counted
 
 # Near matches are looked for among so many; in more it would take seconds.
 _MOST_COMPARED = 20_000
+_MOST_SHOWN = 80
 
 
 class NodeIndex:
@@ -45,11 +47,17 @@ class NodeIndex:
         """
         place = self._place(node)
         if place is None:
-            raise GraphError(
-                f"unknown node {node!r}: it is none of the graph's {len(self):,} nodes"
-                f"{self._near(node)}"
-            )
+            raise GraphError(self.unknown(node))
         return place
+
+    def id_of(self, node: Any) -> Any:
+        """The id itself, of an id or its text."""
+        return self.ids[self.position(node)]
+
+    def unknown(self, node: Any) -> str:
+        """What to say of an id that is no node."""
+        shown = repr(node) if len(repr(node)) <= _MOST_SHOWN else repr(node)[:_MOST_SHOWN] + "…"
+        return f"unknown node {shown}: the graph has {counted(len(self), 'node')}{self._near(node)}"
 
     def positions(self, nodes: Iterable[Any]) -> np.ndarray:
         """Their numbers [n]."""
@@ -63,6 +71,17 @@ class NodeIndex:
         holds = pc.and_not(pc.match_substring(self.texts, text, ignore_case=True), begins)
         places = dict.fromkeys([*same, *_first(begins, limit), *_first(holds, limit)])
         return [self.ids[place] for place in list(places)[:limit]]
+
+    def places_of(self, texts: pa.Array) -> np.ndarray:
+        """The numbers [n] of ids written as texts, -1 for what is no node."""
+        found: np.ndarray = pc.fill_null(pc.index_in(texts, self.texts), -1).to_numpy()
+        return found.astype(np.int64)
+
+    @cached_property
+    def column(self) -> pa.Array:
+        """All ids as a column of a table, [num_nodes]."""
+        plain = all(isinstance(node, int | str) for node in self.ids)
+        return pa.array(self.ids) if plain else self.texts
 
     @cached_property
     def texts(self) -> pa.Array:
@@ -85,10 +104,23 @@ class NodeIndex:
         return place
 
     def _near(self, node: Any) -> str:
-        text = str(node)
+        text = str(node)[:_MOST_SHOWN]
         if (found := self.find(text, 1)) and text.strip():
             return f" (did you mean {found[0]}?)"
         return hint(text, self.texts.to_pylist()) if len(self) <= _MOST_COMPARED else ""
+
+
+def ends_of(pair: Any, what: str) -> tuple[Any, Any]:
+    """The two ids of a pair.
+
+    Raises:
+        GraphError: where there are not two.
+    """
+    try:
+        head, tail = pair
+    except (TypeError, ValueError):
+        raise GraphError(f"{what} must be two ids, got {str(pair)[:_MOST_SHOWN]}") from None
+    return head, tail
 
 
 def _first(chosen: pa.BooleanArray, limit: int) -> list[int]:

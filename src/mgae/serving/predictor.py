@@ -16,16 +16,17 @@ from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
 from mgae.config import RunConfig
-from mgae.errors import ConfigError, GraphError, RunDirectoryError
+from mgae.errors import ConfigError, RunDirectoryError
 from mgae.evaluation.metrics import Floats
+from mgae.graphs.checks import checked
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method, build_method
 from mgae.rundirectory import RunDirectory
 from mgae.seeding import Generators
 from mgae.serving.calibration import Calibration
 from mgae.serving.neighbors import Neighbors
-from mgae.serving.newcomers import extended, require_inductive
-from mgae.serving.nodes import NodeIndex
+from mgae.serving.newcomers import extended, require_inductive, require_same_features
+from mgae.serving.nodes import NodeIndex, ends_of
 from mgae.serving.ranking import Ranked, Ranking, best
 from mgae.splits.links import LinkSplit
 
@@ -66,6 +67,9 @@ class Predictor:
         method: the trained model, a plain PyTorch module.
         config: what was run.
         graph: what it was trained on.
+        nodes: its ids.
+        exact_up_to: above so many nodes only candidates are ranked.
+        num_candidates: how many of these.
     """
 
     def __init__(
@@ -74,11 +78,13 @@ class Predictor:
         config: RunConfig,
         graph: Data,
         calibration: Calibration | None = None,
-        exact_below: int = 50_000,
+        exact_up_to: int = 10_000,
+        num_candidates: int = 1000,
     ) -> None:
         self.method, self.config, self.graph = method.eval(), config, graph
-        self.calibration, self.exact_below = calibration, exact_below
-        self._nodes = NodeIndex(graph.node_ids)
+        self.calibration = calibration
+        self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
+        self.nodes = NodeIndex(graph.node_ids)
         self._message = MessageGraph.of(graph)
 
     @classmethod
@@ -103,12 +109,12 @@ class Predictor:
     @property
     def num_nodes(self) -> int:
         """How many nodes there are."""
-        return len(self._nodes)
+        return len(self.nodes)
 
     @property
     def node_ids(self) -> Sequence[Any]:
         """The user's ids, in the order of the embedding's rows."""
-        return self._nodes.ids
+        return self.nodes.ids
 
     @property
     def notes(self) -> list[str]:
@@ -121,15 +127,15 @@ class Predictor:
 
     def knows(self, node: Any) -> bool:
         """Whether there is a node of this id."""
-        return self._nodes.knows(node)
+        return self.nodes.knows(node)
 
     def find(self, text: str, limit: int = 10) -> list[Any]:
         """Ids that begin with a text, then those that hold it elsewhere."""
-        return self._nodes.find(text, limit)
+        return self.nodes.find(text, limit)
 
     def neighbors(self, node: Any) -> list[Any]:
         """The nodes it has an edge to; on a directed graph those it points to."""
-        return self._ids(self._ranking.neighbors.of(self._nodes.position(node)))
+        return self._ids(self._ranking.neighbors.of(self.nodes.position(node)))
 
     def embed(self, nodes: Iterable[Any] | None = None) -> np.ndarray:
         """A vector for each node [n, width], all of them without ``nodes``."""
@@ -138,11 +144,14 @@ class Predictor:
 
     def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
         """Logit and probability of each pair of ids."""
-        ends = [self._ends(pair) for pair in pairs]
-        places = torch.tensor(ends, dtype=torch.long).view(-1, 2).t()
-        if not ends:
+        ends = [node for pair in pairs for node in ends_of(pair, "a pair")]
+        return self.score_places(self._places(ends).view(-1, 2).t())
+
+    def score_places(self, pairs: Tensor) -> LinkScores:
+        """The same for the nodes' numbers [2, n]."""
+        if pairs.size(1) == 0:
             return self._scores(torch.empty(0))
-        return self._scores(self.method.score_links(self._ranking.encoded, places))
+        return self._scores(self.method.score_links(self._ranking.encoded, pairs))
 
     def recommend(
         self,
@@ -160,12 +169,12 @@ class Predictor:
             exclude_known: leave out the nodes that it is joined to already.
             among: only of these nodes.
             exact: rank all nodes; False: candidates that the embedding proposes; None: all nodes
-                up to ``exact_below`` of them.
+                up to ``exact_up_to`` of them.
         """
         require_positive("k", k)
-        head = torch.tensor([self._nodes.position(node)])
+        head = torch.tensor([self.nodes.position(node)])
         tails = None if among is None else torch.unique(self._places(among))
-        (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
+        (ranked,) = self._ranked(head, k, exclude_known, tails, exact)
         return self._recommendations(ranked)
 
     def recommend_all(
@@ -184,17 +193,48 @@ class Predictor:
         at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
         for start in range(0, self.num_nodes, at_once):
             heads = torch.arange(start, min(start + at_once, self.num_nodes))
-            yield self._batch(heads, self._ranking.exact(heads, k, exclude_known))
+            yield self._batch(heads, self._ranked(heads, k, exclude_known, None, exact))
             on_share(int(heads[-1] + 1) / self.num_nodes)
+
+    def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
+        """How many of the best ``k`` of all nodes are found among candidates, on average.
+
+        Measured on ``sample`` random nodes; ``seed`` draws them.
+        """
+        require_positive("k", k)
+        generator = Generators(seed)["probe"]
+        heads = torch.randperm(self.num_nodes, generator=generator)[:sample]
+        pairs = zip(self._ranking.exact(heads, k), self._of_candidates(heads, k), strict=True)
+        shares = [
+            float(torch.isin(every.nodes, some.nodes).float().mean())
+            for every, some in pairs
+            if len(every.nodes)
+        ]
+        return float(np.mean(shares)) if shares else 1.0
+
+    def ranks_all(self, exact: bool | None = None) -> bool:
+        """Whether recommendations come from all nodes, where ``exact`` does not say so."""
+        return self.num_nodes <= self.exact_up_to if exact is None else exact
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
         """The nodes whose embeddings point the same way, with their cosine."""
         require_positive("k", k)
-        place = self._nodes.position(node)
+        place = self.nodes.position(node)
         cosines = self._unit @ self._unit[place]
         others = torch.cat([torch.arange(place), torch.arange(place + 1, self.num_nodes)])
         found = best(others, cosines[others], k)
         return list(zip(self._ids(found.nodes), found.scores.tolist(), strict=True))
+
+    def embed_graph(self, graph: Data) -> np.ndarray:
+        """Embeddings [n, width] of all nodes of another graph with the same features.
+
+        Raises:
+            UnsupportedError: where the model has learned a table of its own nodes.
+        """
+        require_inductive(self.method)
+        other = checked(graph)
+        require_same_features(self.graph, other)
+        return self.method.embed(MessageGraph.of(other)).detach().numpy()
 
     def with_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> Predictor:
         """A predictor for the graph with new nodes added, not trained again.
@@ -230,13 +270,30 @@ class Predictor:
         self, features: Any, edges: Iterable[tuple[Any, Any]]
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        graph, new = extended(self.graph, self._nodes, features, edges)
+        graph, new = extended(self.graph, self.nodes, features, edges)
         return Predictor(self.method, self.config, graph, self.calibration), new
+
+    def _ranked(
+        self,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool,
+        among: Tensor | None,
+        exact: bool | None,
+    ) -> list[Ranked]:
+        if among is not None or self.ranks_all(exact):
+            return self._ranking.exact(heads, k, exclude_known, among)
+        return self._of_candidates(heads, k, exclude_known)
+
+    def _of_candidates(self, heads: Tensor, k: int, exclude_known: bool = True) -> list[Ranked]:
+        count = max(self.num_candidates, 10 * k)
+        return self._ranking.proposed(heads, k, exclude_known, count)
 
     @cached_property
     def _ranking(self) -> Ranking:
         encoded = self.method.encode(self._message)
-        return Ranking(self.method, encoded, Neighbors(self._message), self.num_nodes)
+        neighbors = Neighbors(self._message)
+        return Ranking(self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding)
 
     @cached_property
     def _embedding(self) -> Tensor:
@@ -247,17 +304,13 @@ class Predictor:
         return normalize(self._embedding)
 
     def _places(self, nodes: Iterable[Any]) -> Tensor:
-        return torch.from_numpy(self._nodes.positions(nodes))
-
-    def _ends(self, pair: tuple[Any, Any]) -> tuple[int, int]:
-        try:
-            head, tail = pair
-        except (TypeError, ValueError):
-            raise GraphError(f"a pair must be two ids, got {pair!r}") from None
-        return self._nodes.position(head), self._nodes.position(tail)
+        return torch.from_numpy(self.nodes.positions(nodes))
 
     def _ids(self, places: Tensor) -> list[Any]:
-        return [self._nodes.ids[place] for place in places.tolist()]
+        return [self.nodes.ids[place] for place in places.tolist()]
+
+    def _column(self, places: Tensor) -> pa.Array:
+        return self.nodes.column.take(pa.array(places.numpy()))
 
     def _scores(self, logits: Tensor) -> LinkScores:
         values: Floats = logits.double().numpy()
@@ -274,9 +327,9 @@ class Predictor:
         counts = torch.tensor([len(row.nodes) for row in ranked])
         scores = self._scores(torch.cat([row.scores for row in ranked]))
         columns = {
-            "node_id": self._ids(heads.repeat_interleave(counts)),
-            "rank": np.concatenate([np.arange(1, count + 1) for count in counts]),
-            "recommended_id": self._ids(torch.cat([row.nodes for row in ranked])),
+            "node_id": self._column(heads.repeat_interleave(counts)),
+            "rank": np.concatenate([np.arange(1, len(row.nodes) + 1) for row in ranked]),
+            "recommended_id": self._column(torch.cat([row.nodes for row in ranked])),
             "score": scores.logit,
             "probability": scores.probability,
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,8 @@ import torch
 from torch import Tensor
 
 from mgae.methods.base import Method
+from mgae.serving.candidates import Candidates
 from mgae.serving.neighbors import Neighbors
-
-Propose = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True)
@@ -31,12 +31,14 @@ class Ranking:
     Attributes:
         encoded: what the method made of the graph.
         neighbors: what to leave out where known edges are not wanted.
+        embed: the embedding of all nodes, for candidates of a method without a decoder.
     """
 
     method: Method
     encoded: Any
     neighbors: Neighbors
     num_nodes: int
+    embed: Callable[[], Tensor]
 
     def exact(
         self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
@@ -50,13 +52,18 @@ class Ranking:
         ]
 
     def proposed(
-        self, heads: Tensor, candidates: Tensor, k: int, exclude_known: bool = True
+        self, heads: Tensor, k: int, exclude_known: bool = True, count: int = 1000
     ) -> list[Ranked]:
-        """The best ``k`` for each of ``heads`` [h], of its row of ``candidates`` [h, c]."""
+        """The best ``k`` for each of ``heads`` [h], of ``count`` candidates."""
         return [
             self.exact(head.view(1), k, exclude_known, tails)[0]
-            for head, tails in zip(heads, candidates, strict=True)
+            for head, tails in zip(heads, self.candidates.of(heads, count), strict=True)
         ]
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """What proposes them, made when first needed."""
+        return Candidates(self.method, self.encoded, self.neighbors, self.embed)
 
     def _best(
         self, head: int, tails: Tensor, scores: Tensor, k: int, exclude_known: bool

@@ -1,0 +1,56 @@
+"""Files of pairs, scored piece by piece."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from mgae.config import InputSettings
+from mgae.errors import GraphError
+from mgae.graphs.delimited import OnProgress
+from mgae.graphs.edges import edge_columns, edge_hints
+from mgae.graphs.ids import Ids
+from mgae.graphs.tables import Table, open_table
+from mgae.serving.predictor import Predictor
+
+
+def scored_pairs(
+    predictor: Predictor, path: Path, settings: InputSettings, on_progress: OnProgress
+) -> Iterator[pa.RecordBatch]:
+    """The pairs in a table with ``score`` and ``probability`` beside, as they are read.
+
+    Raises:
+        GraphError: where the table cannot be read, or at an id that is no node, with its line.
+    """
+    table = open_table(path, edge_hints(settings), on_progress)
+    columns = edge_columns(table, settings)[:2]
+    names = [table.names[n] for n in columns] if table.named else ["source", "target"]
+    before, empty = 0, True
+    for piece in table.pieces(columns):
+        yield _scored(predictor, names, _places(predictor, table, piece, before))
+        before, empty = before + len(piece[0]), False
+    if empty:
+        raise GraphError(f"{path} has no pairs")
+
+
+def _places(
+    predictor: Predictor, table: Table, piece: list[pa.ChunkedArray], before: int
+) -> np.ndarray:
+    """The nodes' numbers [2, n]; ``before`` rows stand above."""
+    ids = Ids.of(piece, lambda row: table.place(before + row))
+    places = predictor.nodes.places_of(ids.texts)
+    if (unknown := np.flatnonzero(places < 0)).size:
+        where, text = ids.place_of(int(unknown[0])), ids.texts[int(unknown[0])].as_py()
+        raise GraphError(f"{where}: {predictor.nodes.unknown(text)}")
+    return np.stack([places[codes] for codes in ids.codes])
+
+
+def _scored(predictor: Predictor, names: list[str], places: np.ndarray) -> pa.RecordBatch:
+    scores = predictor.score_places(torch.from_numpy(places))
+    ends = [predictor.nodes.column.take(pa.array(row)) for row in places]
+    columns = [*ends, pa.array(scores.logit), pa.array(scores.probability)]
+    return pa.RecordBatch.from_arrays(columns, [*names, "score", "probability"])

@@ -1,0 +1,87 @@
+"""Tables that leave the program piece by piece, in the format that the file's ending names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+
+from mgae.errors import ConfigError
+from mgae.files import write_atomically
+
+TABLES = (".parquet", ".csv")
+MATRICES = (*TABLES, ".npy")
+_ROWS_AT_ONCE = 8192
+_Writer = Callable[[Path, pa.Schema], Any]
+
+
+def check_out(path: Path, endings: tuple[str, ...]) -> None:
+    """Refuse a file that cannot be written, before any work is done for it.
+
+    Raises:
+        ConfigError: saying which endings there are, or that the folder is missing.
+    """
+    if path.suffix.lower() not in endings:
+        raise ConfigError(f"--out must end in {', '.join(endings)}, got {path}")
+    if not path.absolute().parent.is_dir():
+        raise ConfigError(f"--out {path}: there is no folder {path.parent}")
+    if path.is_dir():
+        raise ConfigError(f"--out {path} is a folder: name a file")
+
+
+def write_batches(path: Path, batches: Iterator[pa.RecordBatch]) -> int:
+    """Write a table of at least one batch, and say how many rows it has."""
+    writers: dict[str, _Writer] = {".parquet": pq.ParquetWriter, ".csv": pacsv.CSVWriter}
+    rows = 0
+
+    def write(partial: Path) -> None:
+        nonlocal rows
+        first = next(batches)
+        with writers[path.suffix.lower()](partial, first.schema) as writer:
+            writer.write_batch(first)
+            rows += first.num_rows
+            for batch in batches:
+                writer.write_batch(batch)
+                rows += batch.num_rows
+
+    write_atomically(path, write)
+    return rows
+
+
+def write_matrix(path: Path, ids: pa.Array, matrix: np.ndarray) -> None:
+    """A row for each id: Parquet with a vector per row, CSV with a column per number, or npy.
+
+    An npy file has no place for ids: they go into a file beside it, ``.ids.csv``.
+    """
+    if path.suffix.lower() == ".npy":
+        write_atomically(path, lambda partial: _save(partial, matrix))
+        write_batches(path.with_suffix(".ids.csv"), iter([_named(node_id=ids)]))
+        return
+    build = _vectors if path.suffix.lower() == ".parquet" else _columns
+    starts = range(0, max(1, len(ids)), _ROWS_AT_ONCE)
+    parts = (slice(start, start + _ROWS_AT_ONCE) for start in starts)
+    write_batches(path, (build(ids[part], matrix[part]) for part in parts))
+
+
+def _vectors(ids: pa.Array, rows: np.ndarray) -> pa.RecordBatch:
+    values = pa.array(np.ascontiguousarray(rows).ravel())
+    return _named(node_id=ids, embedding=pa.FixedSizeListArray.from_arrays(values, rows.shape[1]))
+
+
+def _columns(ids: pa.Array, rows: np.ndarray) -> pa.RecordBatch:
+    numbers = {f"e{column}": pa.array(rows[:, column]) for column in range(rows.shape[1])}
+    return _named(node_id=ids, **numbers)
+
+
+def _named(**columns: pa.Array) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _save(path: Path, matrix: np.ndarray) -> None:
+    with path.open("wb") as stream:
+        np.save(stream, matrix, allow_pickle=False)
