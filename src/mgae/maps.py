@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from dataclasses import dataclass
+from importlib import resources
 from typing import Any, Literal
 
 import networkx as nx
@@ -55,6 +56,11 @@ def node_map(
     groups, names, grouping = _groups(embeddings, graph, seed)
     xy = _unit_square(places(_directions(embeddings[nodes].astype(np.float64)), seed))
     return NodeMap(nodes, xy, groups[nodes], names, grouping, projection)
+
+
+def palette() -> str:
+    """The style sheet with the groups' colors, light and dark."""
+    return (resources.files("mgae") / "palette.css").read_text(encoding="utf-8")
 
 
 def best_projection() -> Projection:

@@ -9,6 +9,7 @@ from typing import Any
 from mgae.evaluation import metrics
 from mgae.graphs.catalogue import statistics
 from mgae.graphs.ids import counted
+from mgae.maps import palette
 from mgae.reporting import charts, tables
 from mgae.reporting.evidence import Evidence
 from mgae.version import __version__
@@ -20,7 +21,7 @@ _COLORS = {"community": "the Louvain community", "cluster": "the k-means cluster
 def page(evidence: Evidence) -> str:
     """The whole HTML text; everything of the user's is escaped."""
     config = evidence.result.config
-    css = (resources.files("mgae.reporting") / "report.css").read_text(encoding="utf-8")
+    css = palette() + (resources.files("mgae.reporting") / "report.css").read_text(encoding="utf-8")
     sections = (_header, _figures, _trained, _training, _held_out, _map, _links, _footer)
     body = "\n".join(part for part in (section(evidence) for section in sections) if part)
     return (

@@ -18,7 +18,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from mgae.encoders import EncoderSettings
 from mgae.errors import UnsupportedError
 from mgae.graphs.catalogue import statistics
-from mgae.maps import NodeMap, node_map
+from mgae.maps import NodeMap, node_map, palette
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes, telemetry
 from mgae.serving.service.guard import COOKIE, Door, Guard
@@ -85,6 +85,10 @@ def _own_routes(counted: telemetry.Telemetry, door: Door) -> APIRouter:
     @router.get("/", include_in_schema=False)
     async def _page() -> FileResponse:
         return FileResponse(PAGE / "index.html")
+
+    @router.get("/palette.css", include_in_schema=False)
+    async def _palette() -> Response:
+        return Response(palette(), media_type="text/css")
 
     @router.get("/docs", include_in_schema=False)
     async def _docs() -> FileResponse:
