@@ -297,18 +297,23 @@ def test_no_pairs_give_no_logits(kind: str) -> None:
 # One head against all nodes
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
-@pytest.mark.parametrize(
+each_decoder = pytest.mark.parametrize(
     "decoder",
     [
         {"kind": "cross-correlation"},
         {"kind": "cross-correlation", "symmetric": True},
         {"kind": "mlp", "combine": "concat"},
+        {"kind": "mlp", "combine": "hadamard"},
+        {"kind": "mlp", "combine": "absdiff"},
         {"kind": "inner-product"},
     ],
     ids=lambda settings: "-".join(map(str, settings.values())),
 )
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
+@each_decoder
 def test_folding_the_head_gives_the_scores_of_its_pairs(
     decoder: dict[str, Any], depth: int, mlp_layers: int
 ) -> None:
@@ -325,3 +330,17 @@ def test_folding_the_head_gives_the_scores_of_its_pairs(
     torch.testing.assert_close(
         torch.autograd.grad(fast, wanted, upstream), torch.autograd.grad(slow, wanted, upstream)
     )
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+@each_decoder
+def test_both_orders_folded_are_the_mean_of_both_orders(
+    decoder: dict[str, Any], depth: int
+) -> None:
+    built = build(depth=depth, width=3, **decoder)
+    rows = torch.randn(7, depth, 3, generator=torch.Generator().manual_seed(0))
+    fast = built.score_all_both(rows[[4, 0]], rows, None)
+    for head, found in zip((4, 0), fast, strict=True):
+        ends = rows[[head] * 7]
+        slow = (built.score(ends, rows, None) + built.score(rows, ends, None)) / 2
+        torch.testing.assert_close(found, slow)

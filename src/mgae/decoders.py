@@ -212,6 +212,14 @@ class PairMLPDecoder(Decoder):
         logits: Tensor = self.mlp(joined, generator)
         return logits
 
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Fold each head into the first weights once, where the two ends are multiplied."""
+        if self.combine != "hadamard":
+            return super().score_all(heads, rows, generator)
+        first = self.mlp.first
+        folded = torch.einsum("hd,od->hdo", heads[:, -1], first.weight)
+        return self.mlp.after_first(rows[:, -1] @ folded + first.bias, generator)
+
 
 @DECODERS.register(
     "inner-product",
@@ -230,3 +238,7 @@ class InnerProductDecoder(Decoder):
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """One product per pair."""
         return (heads[:, -1] * tails[:, -1]).sum(dim=1)
+
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """One product of two matrices."""
+        return heads[:, -1] @ rows[:, -1].t()

@@ -13,7 +13,8 @@ from torch_geometric.data import Data
 
 from mgae.config import InputSettings
 from mgae.errors import GraphError
-from mgae.graphs.encoding import Block, encoded
+from mgae.graphs.encoding import Block, encoded, encoded_as
+from mgae.graphs.features import KnownFeatures
 from mgae.graphs.files import read_graph
 
 # Nodes a, b, c, d in this order.
@@ -271,3 +272,49 @@ def test_features_from_parquet_keep_their_types(tmp_path: Path) -> None:
     graph = read_graph(tmp_path / "edges.csv", settings)
     assert graph.feature_names == ["count", "kind=1", "kind=2"]
     assert graph.x.tolist() == [[0, 1, 0], [2, 1, 0], [2, 0, 1], [4, 1, 0]]
+
+
+def block_as(known: list[str], values: list[object], kind: pa.DataType | None = None) -> Block:
+    column = pa.chunked_array([pa.array(values, kind)])
+    return encoded_as("f", column, known, lambda row: f"row {row + 1}")
+
+
+def test_a_column_comes_in_the_columns_of_an_earlier_one() -> None:
+    assert block_as(["f"], [3, 4]).values.tolist() == [[3], [4]]
+    colors = block_as(["f=blue", "f=red"], [" red", "green", None, "blue"])
+    assert colors.values.tolist() == [[0, 1], [0, 0], [0, 0], [1, 0]]
+    words = block_as(["f:a", "f:cat"], ["A cat sat", "dog", None])
+    assert words.values.tolist() == [[1, 1], [0, 0], [0, 0]]
+    numbers_that_were_texts = block_as(["f=1", "f=2"], [2, 3])
+    assert numbers_that_were_texts.values.tolist() == [[0, 1], [0, 0]]
+    vectors = block_as(["f[0]", "f[1]"], [[1, 2]], pa.list_(pa.int8(), 2))
+    assert vectors.values.tolist() == [[1, 2]]
+
+
+def test_an_earlier_encoding_gives_the_same_again() -> None:
+    for values in (["red", "blue"], [1.5, 2.0], [f"word{i} and more" for i in range(200)]):
+        first = block_of(list(values))
+        np.testing.assert_array_equal(
+            block_as(list(first.names), list(values)).values, first.values
+        )
+
+
+def test_a_column_of_another_kind_is_refused() -> None:
+    with pytest.raises(GraphError, match="column 'f' was f in training, and is f=x here"):
+        block_as(["f"], ["x", "x"])
+
+
+def test_features_in_known_columns(tmp_path: Path) -> None:
+    known = KnownFeatures(("age", "town=Bern", "town=Ulm"), np.array([7, 0.5, 0.5], np.float32))
+    (tmp_path / "edges.csv").write_text(EDGES, encoding="utf-8")
+    about = tmp_path / "about.csv"
+    about.write_text(
+        "id,town,size,age\nb,Ulm,1,3\na,Rom,2,\nc,Bern,1,4\nd,,1,5\n", encoding="utf-8"
+    )
+    settings = InputSettings(features=str(about))
+    graph = read_graph(tmp_path / "edges.csv", settings, known=known)
+    assert graph.feature_names == list(known.names)
+    assert graph.x.tolist() == [[7, 0, 0], [3, 0, 1], [4, 1, 0], [5, 0, 0]]
+    about.write_text("id,age\na,1\nb,1\nc,1\nd,1\n", encoding="utf-8")
+    with pytest.raises(GraphError, match="no column for 'town=Bern', which the model was trained"):
+        read_graph(tmp_path / "edges.csv", settings, known=known)

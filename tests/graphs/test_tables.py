@@ -253,3 +253,24 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path)
     headless = opened(written(tmp_path, "a,b\n"))
     with pytest.raises(GraphError, match=r"columns are 1 to 2 \(no header\)"):
         find_column(headless, "input.x", "who")
+
+
+def test_a_table_comes_in_pieces_too(tmp_path: Path) -> None:
+    columns = {"source": ["a", "b", "c"], "target": [1, 2, 3]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet", row_group_size=2)
+    tables = [
+        opened(written(tmp_path, "source,target\na,1\nb,2\nc,3\n")),
+        opened(tmp_path / "t.parquet"),
+        ArrowTable("t", pa.table(columns)),
+    ]
+    for table in tables:
+        pieces = [[column.to_pylist() for column in piece] for piece in table.pieces([1, 0])]
+        targets = [str(value) for piece in pieces for value in piece[0]]
+        assert targets == ["1", "2", "3"]
+        assert [value for piece in pieces for value in piece[1]] == ["a", "b", "c"]
+
+
+def test_a_ragged_row_is_named_in_pieces_too(tmp_path: Path) -> None:
+    table = opened(written(tmp_path, "source,target\na,b\nc\n"))
+    with pytest.raises(GraphError, match="line 3: expected 2 fields as elsewhere, got 1"):
+        list(table.pieces([0, 1]))

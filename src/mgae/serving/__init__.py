@@ -1,5 +1,6 @@
 """SERVE: embeddings, scores and recommended links from a run, under the user's own ids."""
 
-from mgae.serving.predictor import LinkScores, Predictor, Recommendation
+from mgae.serving.answers import LinkScores, Recommendation
+from mgae.serving.predictor import Predictor
 
 __all__ = ["LinkScores", "Predictor", "Recommendation"]

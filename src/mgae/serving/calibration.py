@@ -9,6 +9,8 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 from mgae.evaluation.metrics import Floats
+from mgae.methods.base import Method
+from mgae.splits.links import LinkSplit
 
 
 @dataclass(frozen=True)
@@ -56,3 +58,13 @@ class Calibration:
         """[n] → [n], in (0, 1)."""
         values: Floats = expit(self.slope * np.asarray(scores, np.float64) + self.intercept)
         return values
+
+
+def calibrated(method: Method, split: LinkSplit) -> Calibration | None:
+    """Fitted on validation pairs, encoded without the validation edges; None without any."""
+    pairs = split.pairs("val")
+    if not all(part.size(1) for part in pairs):
+        return None
+    encoded = method.encode(split.message)
+    positive, negative = (method.score_links(encoded, part).numpy() for part in pairs)
+    return Calibration.fit(positive, negative)

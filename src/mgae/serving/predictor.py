@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,13 +16,13 @@ from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.errors import ConfigError, RunDirectoryError
-from mgae.evaluation.metrics import Floats
 from mgae.graphs.checks import checked
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method, build_method
 from mgae.rundirectory import RunDirectory
 from mgae.seeding import Generators
-from mgae.serving.calibration import Calibration
+from mgae.serving.answers import Answers, LinkScores, Recommendation
+from mgae.serving.calibration import Calibration, calibrated
 from mgae.serving.neighbors import Neighbors
 from mgae.serving.newcomers import extended, require_inductive, require_same_features
 from mgae.serving.nodes import NodeIndex, ends_of
@@ -34,27 +33,6 @@ OnShare = Callable[[float], None]
 
 # Scores that are held at once while many heads are ranked.
 _SCORES_AT_ONCE = 1 << 24
-
-
-@dataclass(frozen=True)
-class LinkScores:
-    """For each pair its logit [n] and its calibrated probability [n].
-
-    The probability is that of an edge among as many edges as other pairs; NaN where the run has
-    no validation edges to calibrate on.
-    """
-
-    logit: Floats
-    probability: Floats
-
-
-@dataclass(frozen=True)
-class Recommendation:
-    """A node that may be joined to the one that was asked about."""
-
-    node: Any
-    score: float
-    probability: float
 
 
 class Predictor:
@@ -85,6 +63,7 @@ class Predictor:
         self.calibration = calibration
         self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
         self.nodes = NodeIndex(graph.node_ids)
+        self._answers = Answers(self.nodes, calibration)
         self._message = MessageGraph.of(graph)
 
     @classmethod
@@ -119,11 +98,7 @@ class Predictor:
     @property
     def notes(self) -> list[str]:
         """What the user should know."""
-        if self.calibration is None:
-            return ["the run has no validation edges: its scores have no probabilities"]
-        if self.calibration.slope == 0:
-            return ["on validation edges the scores say nothing: every probability is 0.5"]
-        return []
+        return self._answers.notes
 
     def knows(self, node: Any) -> bool:
         """Whether there is a node of this id."""
@@ -135,7 +110,7 @@ class Predictor:
 
     def neighbors(self, node: Any) -> list[Any]:
         """The nodes it has an edge to; on a directed graph those it points to."""
-        return self._ids(self._ranking.neighbors.of(self.nodes.position(node)))
+        return self._answers.ids(self._ranking.neighbors.of(self.nodes.position(node)))
 
     def embed(self, nodes: Iterable[Any] | None = None) -> np.ndarray:
         """A vector for each node [n, width], all of them without ``nodes``."""
@@ -150,8 +125,8 @@ class Predictor:
     def score_places(self, pairs: Tensor) -> LinkScores:
         """The same for the nodes' numbers [2, n]."""
         if pairs.size(1) == 0:
-            return self._scores(torch.empty(0))
-        return self._scores(self.method.score_links(self._ranking.encoded, pairs))
+            return self._answers.scores(torch.empty(0))
+        return self._answers.scores(self.method.score_links(self._ranking.encoded, pairs))
 
     def recommend(
         self,
@@ -173,9 +148,12 @@ class Predictor:
         """
         require_positive("k", k)
         head = torch.tensor([self.nodes.position(node)])
-        tails = None if among is None else torch.unique(self._places(among))
-        (ranked,) = self._ranked(head, k, exclude_known, tails, exact)
-        return self._recommendations(ranked)
+        if among is None:
+            (ranked,) = self._ranked(head, k, exclude_known, exact)
+        else:
+            tails = torch.unique(self._places(among))
+            (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
+        return self._answers.recommendations(ranked)
 
     def recommend_all(
         self,
@@ -193,7 +171,7 @@ class Predictor:
         at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
         for start in range(0, self.num_nodes, at_once):
             heads = torch.arange(start, min(start + at_once, self.num_nodes))
-            yield self._batch(heads, self._ranked(heads, k, exclude_known, None, exact))
+            yield self._answers.batch(heads, self._ranked(heads, k, exclude_known, exact))
             on_share(int(heads[-1] + 1) / self.num_nodes)
 
     def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
@@ -204,13 +182,7 @@ class Predictor:
         require_positive("k", k)
         generator = Generators(seed)["probe"]
         heads = torch.randperm(self.num_nodes, generator=generator)[:sample]
-        pairs = zip(self._ranking.exact(heads, k), self._of_candidates(heads, k), strict=True)
-        shares = [
-            float(torch.isin(every.nodes, some.nodes).float().mean())
-            for every, some in pairs
-            if len(every.nodes)
-        ]
-        return float(np.mean(shares)) if shares else 1.0
+        return self._ranking.recall(heads, k, self._count(k))
 
     def ranks_all(self, exact: bool | None = None) -> bool:
         """Whether recommendations come from all nodes, where ``exact`` does not say so."""
@@ -223,7 +195,7 @@ class Predictor:
         cosines = self._unit @ self._unit[place]
         others = torch.cat([torch.arange(place), torch.arange(place + 1, self.num_nodes)])
         found = best(others, cosines[others], k)
-        return list(zip(self._ids(found.nodes), found.scores.tolist(), strict=True))
+        return list(zip(self._answers.ids(found.nodes), found.scores.tolist(), strict=True))
 
     def embed_graph(self, graph: Data) -> np.ndarray:
         """Embeddings [n, width] of all nodes of another graph with the same features.
@@ -264,7 +236,7 @@ class Predictor:
         predictor, new = self._extended(features, edges)
         heads, known = torch.tensor(list(new.values())), torch.arange(self.num_nodes)
         ranked = predictor._ranking.exact(heads, k, among=known)
-        return dict(zip(new, map(predictor._recommendations, ranked), strict=True))
+        return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
 
     def _extended(
         self, features: Any, edges: Iterable[tuple[Any, Any]]
@@ -274,20 +246,14 @@ class Predictor:
         return Predictor(self.method, self.config, graph, self.calibration), new
 
     def _ranked(
-        self,
-        heads: Tensor,
-        k: int,
-        exclude_known: bool,
-        among: Tensor | None,
-        exact: bool | None,
+        self, heads: Tensor, k: int, exclude_known: bool, exact: bool | None
     ) -> list[Ranked]:
-        if among is not None or self.ranks_all(exact):
-            return self._ranking.exact(heads, k, exclude_known, among)
-        return self._of_candidates(heads, k, exclude_known)
+        if self.ranks_all(exact):
+            return self._ranking.exact(heads, k, exclude_known)
+        return self._ranking.proposed(heads, k, exclude_known, self._count(k))
 
-    def _of_candidates(self, heads: Tensor, k: int, exclude_known: bool = True) -> list[Ranked]:
-        count = max(self.num_candidates, 10 * k)
-        return self._ranking.proposed(heads, k, exclude_known, count)
+    def _count(self, k: int) -> int:
+        return max(self.num_candidates, 10 * k)
 
     @cached_property
     def _ranking(self) -> Ranking:
@@ -305,45 +271,6 @@ class Predictor:
 
     def _places(self, nodes: Iterable[Any]) -> Tensor:
         return torch.from_numpy(self.nodes.positions(nodes))
-
-    def _ids(self, places: Tensor) -> list[Any]:
-        return [self.nodes.ids[place] for place in places.tolist()]
-
-    def _column(self, places: Tensor) -> pa.Array:
-        return self.nodes.column.take(pa.array(places.numpy()))
-
-    def _scores(self, logits: Tensor) -> LinkScores:
-        values: Floats = logits.double().numpy()
-        if self.calibration is None:
-            return LinkScores(values, np.full(len(values), np.nan))
-        return LinkScores(values, self.calibration.probability(values))
-
-    def _recommendations(self, ranked: Ranked) -> list[Recommendation]:
-        scores = self._scores(ranked.scores)
-        columns = self._ids(ranked.nodes), scores.logit.tolist(), scores.probability.tolist()
-        return list(map(Recommendation, *columns))
-
-    def _batch(self, heads: Tensor, ranked: list[Ranked]) -> pa.RecordBatch:
-        counts = torch.tensor([len(row.nodes) for row in ranked])
-        scores = self._scores(torch.cat([row.scores for row in ranked]))
-        columns = {
-            "node_id": self._column(heads.repeat_interleave(counts)),
-            "rank": np.concatenate([np.arange(1, len(row.nodes) + 1) for row in ranked]),
-            "recommended_id": self._column(torch.cat([row.nodes for row in ranked])),
-            "score": scores.logit,
-            "probability": scores.probability,
-        }
-        return pa.RecordBatch.from_pydict(columns)
-
-
-def calibrated(method: Method, split: LinkSplit) -> Calibration | None:
-    """Fitted on validation pairs, encoded without the validation edges; None without any."""
-    pairs = split.pairs("val")
-    if not all(part.size(1) for part in pairs):
-        return None
-    encoded = method.encode(split.message)
-    positive, negative = (method.score_links(encoded, part).numpy() for part in pairs)
-    return Calibration.fit(positive, negative)
 
 
 def require_positive(name: str, value: int) -> None:

@@ -60,6 +60,16 @@ class Ranking:
             for head, tails in zip(heads, self.candidates.of(heads, count), strict=True)
         ]
 
+    def recall(self, heads: Tensor, k: int, count: int) -> float:
+        """The share of the best ``k`` of all nodes that are found among ``count`` candidates."""
+        pairs = zip(self.exact(heads, k), self.proposed(heads, k, count=count), strict=True)
+        shares = [
+            float(torch.isin(every.nodes, some.nodes).float().mean())
+            for every, some in pairs
+            if len(every.nodes)
+        ]
+        return float(np.mean(shares)) if shares else 1.0
+
     @cached_property
     def candidates(self) -> Candidates:
         """What proposes them, made when first needed."""

@@ -1,0 +1,87 @@
+"""Numbers of nodes and logits, turned into what the user reads: ids and probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from mgae.evaluation.metrics import Floats
+from mgae.serving.calibration import Calibration
+from mgae.serving.nodes import NodeIndex
+from mgae.serving.ranking import Ranked
+
+
+@dataclass(frozen=True)
+class LinkScores:
+    """For each pair its logit [n] and its calibrated probability [n].
+
+    The probability is that of an edge among as many edges as other pairs; NaN where the run has
+    no validation edges to calibrate on.
+    """
+
+    logit: Floats
+    probability: Floats
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A node that may be joined to the one that was asked about; ``score`` is the logit."""
+
+    node: Any
+    score: float
+    probability: float
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Speaks the user's ids, and in probabilities where there is a calibration."""
+
+    nodes: NodeIndex
+    calibration: Calibration | None
+
+    @property
+    def notes(self) -> list[str]:
+        """What the user should know of the probabilities."""
+        if self.calibration is None:
+            return ["the run has no validation edges: its scores have no probabilities"]
+        if self.calibration.slope == 0:
+            return ["on validation edges the scores say nothing: every probability is 0.5"]
+        return []
+
+    def ids(self, places: Tensor) -> list[Any]:
+        """The ids of the nodes with these numbers."""
+        return [self.nodes.ids[place] for place in places.tolist()]
+
+    def scores(self, logits: Tensor) -> LinkScores:
+        """Logits [n] with their probabilities."""
+        values: Floats = logits.double().numpy()
+        if self.calibration is None:
+            return LinkScores(values, np.full(len(values), np.nan))
+        return LinkScores(values, self.calibration.probability(values))
+
+    def recommendations(self, ranked: Ranked) -> list[Recommendation]:
+        """One node's, the best first."""
+        scores = self.scores(ranked.scores)
+        columns = self.ids(ranked.nodes), scores.logit.tolist(), scores.probability.tolist()
+        return list(map(Recommendation, *columns))
+
+    def batch(self, heads: Tensor, ranked: list[Ranked]) -> pa.RecordBatch:
+        """Those of several nodes as rows of a table."""
+        counts = torch.tensor([len(row.nodes) for row in ranked])
+        scores = self.scores(torch.cat([row.scores for row in ranked]))
+        columns = {
+            "node_id": self._column(heads.repeat_interleave(counts)),
+            "rank": np.concatenate([np.arange(1, len(row.nodes) + 1) for row in ranked]),
+            "recommended_id": self._column(torch.cat([row.nodes for row in ranked])),
+            "score": scores.logit,
+            "probability": scores.probability,
+        }
+        return pa.RecordBatch.from_pydict(columns)
+
+    def _column(self, places: Tensor) -> pa.Array:
+        return self.nodes.column.take(pa.array(places.numpy()))
