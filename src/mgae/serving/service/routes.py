@@ -138,13 +138,15 @@ def _known(predictor: Predictor, segment: str) -> Any:
 
 
 def _links(found: list[Recommendation]) -> list[shapes.Link]:
+    _finite(np.array([link.score for link in found]))
     return [
         shapes.Link(node=link.node, score=link.score, probability=shapes.plain(link.probability))
         for link in found
     ]
 
 
-def _finite(rows: np.ndarray) -> np.ndarray:
-    if not np.isfinite(rows).all():
-        raise GraphError("features are too large: the embedding is not finite")
-    return rows
+def _finite(values: np.ndarray) -> np.ndarray:
+    """Numbers that JSON can hold; those of known nodes always are."""
+    if not np.isfinite(values).all():
+        raise GraphError("features are too large: what follows from them is not finite")
+    return values
