@@ -43,9 +43,7 @@ def _mgae(*arguments: str) -> None:
 def _service(run: Path) -> Iterator[str]:
     """A service of its own process; it has said where it is once it can answer."""
     command = [sys.executable, "-m", "mgae", "serve", str(run), "--port", "0"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env=_ENVIRONMENT
-    ) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_ENVIRONMENT) as process:
         try:
             assert process.stdout is not None
             said = re.match(r"http://(\S+)/,", process.stdout.readline())
@@ -71,9 +69,7 @@ def _asked(address: str, seconds: float) -> tuple[list[float], list[str]]:
     return times, errors
 
 
-def _client(
-    address: str, number: int, end: float, times: list[float], errors: list[str]
-) -> None:
+def _client(address: str, number: int, end: float, times: list[float], errors: list[str]) -> None:
     host = urlsplit(f"//{address}")
     connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=30)
     node = number

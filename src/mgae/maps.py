@@ -53,7 +53,7 @@ def node_map(
     """At most ``most`` nodes of ``graph`` by their ``embeddings`` [num_nodes, width]."""
     nodes = spread(len(embeddings), most)
     places = _umap if projection == "umap" else _pca
-    groups, names, grouping = _groups(embeddings, graph, seed)
+    groups, names, grouping = _groups(embeddings, graph, nodes, seed)
     xy = _unit_square(places(_directions(embeddings[nodes].astype(np.float64)), seed))
     return NodeMap(nodes, xy, groups[nodes], names, grouping, projection)
 
@@ -108,14 +108,16 @@ def _unit_square(xy: Floats) -> Floats:
     return unit
 
 
-def _groups(embeddings: Floats, graph: Data, seed: int) -> tuple[Integers, list[str], str]:
+def _groups(
+    embeddings: Floats, graph: Data, shown: Integers, seed: int
+) -> tuple[Integers, list[str], str]:
     """Each node's group, the largest being 0; classes if there are any, else found ones."""
     if graph.y is not None and graph.y.dim() == 1 and not graph.y.is_floating_point():
         found, grouping = graph.y.numpy(), "class"
     elif graph.edge_index.size(1) <= 2 * _LOUVAIN_EDGES:
         found, grouping = _communities(graph, seed), "community"
     else:
-        found, grouping = _clusters(embeddings, seed), "cluster"
+        found, grouping = _clusters(embeddings, shown, seed), "cluster"
     values, counts = np.unique(found[found >= 0], return_counts=True)
     largest = values[np.argsort(-counts, kind="stable")][:MOST_GROUPS]
     groups = np.full(found.shape, -1, dtype=np.int64)
@@ -140,6 +142,9 @@ def _communities(graph: Data, seed: int) -> Integers:
     return groups
 
 
-def _clusters(embeddings: Floats, seed: int) -> Integers:
-    means = MiniBatchKMeans(n_clusters=_CLUSTERS, random_state=seed, n_init=1)
-    return np.asarray(means.fit_predict(embeddings), dtype=np.int64)
+def _clusters(embeddings: Floats, shown: Integers, seed: int) -> Integers:
+    """Clusters of the nodes that are shown; the others are in none."""
+    groups = np.full(len(embeddings), -1, dtype=np.int64)
+    means = MiniBatchKMeans(min(_CLUSTERS, len(shown)), random_state=seed, n_init=1)
+    groups[shown] = means.fit_predict(_directions(embeddings[shown]))
+    return groups

@@ -15,7 +15,9 @@ from mgae.serving import Predictor
 from tests.serving.test_predictor import named, ran
 
 
-def common_neighbors(path: Path, edges: list[tuple[int, int]], nodes: int, **more: Any) -> Predictor:
+def common_neighbors(
+    path: Path, edges: list[tuple[int, int]], nodes: int, **more: Any
+) -> Predictor:
     """A predictor whose score is the number of common neighbors."""
     pairs = torch.tensor(edges).t()
     both = pairs if more.get("directed") else torch.cat([pairs, pairs.flip(0)], dim=1)
@@ -71,6 +73,7 @@ def test_a_graph_with_too_many_paths_is_sampled(
     monkeypatch.setattr("mgae.reporting.links._MOST_SCORED", 20)
     some = strong_links(predictor)
     assert some.num_scored == 20
+    assert some.num_heads < everything.num_heads == 40
     assert 20 < some.num_candidates < everything.num_candidates
 
 

@@ -97,7 +97,9 @@ def test_every_kind_of_run_has_a_page(tmp_path: Path, sections: dict[str, Any]) 
     assert "ROC" in text_of(page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("options", [{"directed": True}, {"weighted": True}, {"num_features": None}])
+@pytest.mark.parametrize(
+    "options", [{"directed": True}, {"weighted": True}, {"num_features": None}]
+)
 def test_every_kind_of_graph_has_a_page(tmp_path: Path, options: dict[str, Any]) -> None:
     page = write_report(ran(tmp_path / "run", named(num_edges=60, **options)))
     said = text_of(page.read_text(encoding="utf-8"))

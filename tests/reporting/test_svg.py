@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +17,7 @@ def test_ticks_are_few_inside_and_evenly_apart(low: float, width: float, most: i
     slack = 1e-6 * max(abs(low), abs(high), width)
     assert len(found) <= most
     assert all(low - slack <= value <= high + slack for value in found)
-    gaps = [b - a for a, b in zip(found, found[1:], strict=False)]
+    gaps = [b - a for a, b in pairwise(found)]
     assert all(abs(gap - gaps[0]) < 1e-3 * width + slack for gap in gaps)
 
 

@@ -39,25 +39,32 @@ class StrongLink:
 
 @dataclass(frozen=True)
 class StrongLinks:
-    """The strongest links first; ``num_scored`` pairs were looked at of ``num_candidates``."""
+    """The strongest links first.
+
+    Attributes:
+        num_scored: how many pairs were looked at, of ``num_candidates``.
+        num_heads: how many nodes the candidates were taken from.
+    """
 
     links: list[StrongLink]
     num_scored: int
     num_candidates: int
+    num_heads: int
 
 
 def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     """Ranks pairs with a common neighbor; no node stands in more than two of them."""
     message = MessageGraph.of(predictor.graph)
     joined = _joined(message)
-    pairs, count = _candidates(joined, message)
+    heads = _affordable(joined)
+    pairs, count = _candidates(joined, message, heads)
     ids = predictor.node_ids
-    scores = predictor.score_links([(ids[u], ids[v]) for u, v in pairs.T])
+    scores = predictor.score_places(torch.from_numpy(pairs))
     chosen = _varied(pairs, scores.logit, most)
     links = [
         _explained(joined, ids, pairs[:, n], scores.logit[n], scores.probability[n]) for n in chosen
     ]
-    return StrongLinks(links, pairs.shape[1], count)
+    return StrongLinks(links, pairs.shape[1], count, len(heads))
 
 
 def _joined(message: MessageGraph) -> sp.csr_array:
@@ -68,9 +75,10 @@ def _joined(message: MessageGraph) -> sp.csr_array:
     return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float32)
 
 
-def _candidates(joined: sp.csr_array, message: MessageGraph) -> tuple[np.ndarray, int]:
+def _candidates(
+    joined: sp.csr_array, message: MessageGraph, heads: np.ndarray
+) -> tuple[np.ndarray, int]:
     """Pairs [2, n] two steps apart, those with rarer common neighbors first, and their count."""
-    heads = _affordable(joined)
     degree = np.maximum(joined.sum(axis=0), 1)
     paths = sp.coo_array(joined[heads] @ sp.diags_array(1 / degree) @ joined)
     sources, targets = heads[paths.coords[0]], paths.coords[1]

@@ -59,7 +59,7 @@ def _trained(evidence: Evidence) -> str:
     config, versions = result.config, evidence.environment["versions"]
     spent = f"{sum(seed.seconds for seed in result.seeds):.1f} s on {environment['processor']}"
     facts = {
-        "graph": ", ".join(f"{n:,} {what}" for what, n in statistics(evidence.graph).items()),
+        "graph": ", ".join(f"{n:,} {what}" for what, n in statistics(evidence.graph).items() if n),
         "method": tables.parts(config),
         "seeds": ", ".join(str(seed.seed) for seed in result.seeds),
         "epochs": ", ".join(f"{s.epochs} (best: {s.best_epoch})" for s in result.seeds if s.epochs),
@@ -170,9 +170,11 @@ def _links(evidence: Evidence) -> str:
         if strong.num_scored == strong.num_candidates
         else f"The {strong.num_scored:,} pairs with the rarest common neighbors were scored"
     )
+    total = int(evidence.graph.num_nodes or 0)
+    sample = f" from {strong.num_heads:,} of the nodes" if strong.num_heads < total else ""
     about = (
         "Pairs that are no edge of the graph and have a neighbor in common, by the model's score. "
-        f"{scored}; a node stands in at most two of these links."
+        f"{scored}{sample}; a node stands in at most two of these links."
     )
     table = tables.links(strong.links, bool(evidence.graph.undirected))
     return _section("Strongest recommended links", about, f'<div class="card scroll">{table}</div>')

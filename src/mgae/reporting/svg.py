@@ -46,6 +46,13 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round((first + n) * step, 10) for n in range(_fitting(low, high, step))]
 
 
+def _readable(low: float, high: float) -> list[float]:
+    """As many ticks as their labels leave room for."""
+    found = ticks(low, high, most=7)
+    long = max(len(label(value)) for value in found) > 5
+    return ticks(low, high, most=3) if long else found
+
+
 def _fitting(low: float, high: float, step: float) -> int:
     return math.floor(high / step + 1e-9) - math.ceil(low / step - 1e-9) + 1
 
@@ -118,7 +125,7 @@ class Plot:
             y = _n(self.y(value))
             parts.append(f'<line class="grid" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>')
             parts.append(_text(left - 7, self.y(value) + 4, label(value), "end"))
-        for value in ticks(*self.x_range, most=7):
+        for value in _readable(*self.x_range):
             parts.append(_text(self.x(value), bottom + 17, label(value), "middle"))
         parts.append(
             f'<line class="axis" x1="{left}" x2="{right}" y1="{_n(bottom)}" y2="{_n(bottom)}"/>'

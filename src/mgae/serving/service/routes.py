@@ -70,7 +70,9 @@ def _add_rankings(router: APIRouter, predictor: Predictor) -> None:
     )
     def _similar(id: Id, k: Count = 10) -> shapes.Similar:
         node = _known(predictor, id)
-        near = [shapes.Near(node=other, cosine=value) for other, value in predictor.similar(node, k)]
+        near = [
+            shapes.Near(node=other, cosine=value) for other, value in predictor.similar(node, k)
+        ]
         return shapes.Similar(node=node, similar=near)
 
 
