@@ -55,7 +55,7 @@ def nearest_recall(predictor: Predictor, nodes: list[int], exact: dict[int, set[
     return sum(found) / sum(map(len, exact.values()))
 
 
-def measure_run(path: Path, sample: int = 100) -> dict[str, dict[str, float]]:
+def measure_run(path: Path, sample: int = 50) -> dict[str, dict[str, float]]:
     torch.set_num_threads(os.cpu_count() or 1)
     predictor = Predictor.load(path)
     order = torch.randperm(predictor.num_nodes, generator=torch.Generator().manual_seed(0))

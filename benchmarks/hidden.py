@@ -63,17 +63,23 @@ def hits(predictor: Predictor, hidden: Tensor, k: int = 10) -> float:
     return 100 * found / len(wanted)
 
 
-def measure(seeds: int = 5) -> dict[str, dict[str, float]]:
-    rows: dict[str, list[float]] = {}
-    for seed in range(seeds):
-        graph, hidden = hidden_tenth(seed)
-        rows.setdefault("mgae", []).append(hits(ours(graph, seed), hidden))
-        for name in FLOORS:
-            rows.setdefault(name, []).append(hits(floor(graph, name), hidden))
+def measure_seed(seed: int) -> dict[str, float]:
+    graph, hidden = hidden_tenth(seed)
+    floors = {name: hits(floor(graph, name), hidden) for name in FLOORS}
+    return {"mgae": hits(ours(graph, seed), hidden), **floors}
+
+
+def averaged(metric: str, runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:
+    """Mean and standard deviation of each row over the seeds."""
+    columns = {name: [run[name] for run in runs] for name in runs[0]}
     return {
-        name: {"hits@10": statistics.mean(values), "std": statistics.stdev(values)}
-        for name, values in rows.items()
+        name: {metric: statistics.mean(values), "std": statistics.stdev(values)}
+        for name, values in columns.items()
     }
+
+
+def measure(seeds: int = 5) -> dict[str, dict[str, float]]:
+    return averaged("hits@10", [measure_seed(seed) for seed in range(seeds)])
 
 
 if __name__ == "__main__":

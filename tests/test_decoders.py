@@ -333,14 +333,16 @@ def test_folding_the_head_gives_the_scores_of_its_pairs(
 
 
 @pytest.mark.parametrize("depth", [1, 3])
+@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
 @each_decoder
-def test_both_orders_folded_are_the_mean_of_both_orders(
-    decoder: dict[str, Any], depth: int
+def test_one_head_against_tails_in_one_order_or_both(
+    decoder: dict[str, Any], depth: int, mlp_layers: int
 ) -> None:
+    if decoder["kind"] != "inner-product":
+        decoder = {**decoder, "num_layers": mlp_layers, "hidden_channels": 5}
     built = build(depth=depth, width=3, **decoder)
     rows = torch.randn(7, depth, 3, generator=torch.Generator().manual_seed(0))
-    fast = built.score_all_both(rows[[4, 0]], rows, None)
-    for head, found in zip((4, 0), fast, strict=True):
-        ends = rows[[head] * 7]
-        slow = (built.score(ends, rows, None) + built.score(rows, ends, None)) / 2
-        torch.testing.assert_close(found, slow)
+    ends = rows[[4] * 7]
+    before, behind = built.score(ends, rows, None), built.score(rows, ends, None)
+    torch.testing.assert_close(built.against(rows[4], both=False)(rows), before)
+    torch.testing.assert_close(built.against(rows[4], both=True)(rows), (before + behind) / 2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations_with_replacement
 from typing import ClassVar, Literal, cast
 
@@ -69,16 +69,19 @@ class Decoder(nn.Module, ABC):
         ends = heads.repeat_interleave(num_nodes, dim=0), rows.repeat(count, 1, 1)
         return self.score(*ends, generator).view(count, num_nodes)
 
-    def score_all_both(
-        self, heads: Tensor, rows: Tensor, generator: torch.Generator | None
-    ) -> Tensor:
-        """The mean of both orders: a head before each of ``rows``, and behind it."""
-        if self.symmetric:
-            return self.score_all(heads, rows, generator)
-        count, num_nodes = heads.size(0), rows.size(0)
-        ends = rows.repeat(count, 1, 1), heads.repeat_interleave(num_nodes, dim=0)
-        behind = self.score(*ends, generator).view(count, num_nodes)
-        return (self.score_all(heads, rows, generator) + behind) / 2
+    def against(self, head: Tensor, both: bool) -> Callable[[Tensor], Tensor]:
+        """A function from tails [n, K, d] to their logits [n] with one ``head`` [K, d].
+
+        What the head alone decides is done once. ``both`` asks for the mean of both orders.
+        """
+
+        def score(rows: Tensor) -> Tensor:
+            logits = self.score_all(head.unsqueeze(0), rows, None)[0]
+            if both and not self.symmetric:
+                logits = (logits + self.score(rows, head.expand_as(rows), None)) / 2
+            return logits
+
+        return score
 
     def forward(
         self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
@@ -153,24 +156,25 @@ class CrossCorrelationDecoder(Decoder):
 
         A tail then costs K·d products with them instead of K²·d.
         """
-        blocks = self._blocks(self.mlp.first.weight, heads.size(1))
-        return self._read(torch.einsum("hkd,okjd->hjdo", heads, blocks), rows, generator)
-
-    def score_all_both(
-        self, heads: Tensor, rows: Tensor, generator: torch.Generator | None
-    ) -> Tensor:
-        """Fold each head in as W_kj's first index, and as its second one."""
-        if self.symmetric:
-            return self.score_all(heads, rows, generator)
-        blocks = self._blocks(self.mlp.first.weight, heads.size(1))
-        orders = [torch.einsum(f"hkd,{b}->hjdo", heads, blocks) for b in ("okjd", "ojkd")]
-        before, behind = self._read(torch.cat(orders), rows, generator).chunk(2)
-        return (before + behind) / 2
-
-    def _read(self, folded: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Logits [h, num_nodes] of ``rows`` by weights [h, K, d, width] with a head in each."""
-        read = rows.flatten(1) @ folded.flatten(1, 2) + self.mlp.first.bias
+        first = self.mlp.first
+        folded = torch.einsum("hkd,okjd->hjdo", heads, self._blocks(first.weight, heads.size(1)))
+        read = rows.flatten(1) @ folded.flatten(1, 2) + first.bias
         return self.mlp.after_first(read, generator)
+
+    def against(self, head: Tensor, both: bool) -> Callable[[Tensor], Tensor]:
+        """Fold the head in as W_kj's first index and as its second one, side by side."""
+        first, orders = self.mlp.first, ["okjd", "ojkd"][: 2 if both and not self.symmetric else 1]
+        blocks = self._blocks(first.weight, head.size(0))
+        sides = [torch.einsum(f"kd,{order}->jdo", head, blocks).flatten(0, 1) for order in orders]
+        folded, bias = torch.cat(sides, dim=1), first.bias.repeat(len(orders))
+
+        def score(rows: Tensor) -> Tensor:
+            read = torch.addmm(bias, rows.flatten(1), folded)
+            return self.mlp.after_first(
+                read.view(len(rows), len(orders), first.out_features), None
+            ).mean(dim=1)
+
+        return score
 
     def _blocks(self, weight: Tensor, depth: int) -> Tensor:
         """W_kj for all k and j: [width, K, K, d]."""

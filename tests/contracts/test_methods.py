@@ -121,6 +121,22 @@ def unless_refused(name: str, kind: str, call: Callable[[], Any]) -> Any:
 
 @each_method
 @each_graph
+def test_one_head_against_many_tails_scores_as_its_pairs(name: str, kind: str) -> None:
+    graph = GRAPHS[kind]()
+    try:
+        method = unless_refused(name, kind, lambda: build(config_of(name), graph))
+        encoded = unless_refused(name, kind, lambda: method.encode(graph))
+    except Refused:
+        return
+    heads, tails = torch.tensor([1, 0]), torch.arange(graph.num_nodes).flip(0)
+    pairs = torch.cartesian_prod(heads, tails).t()
+    found = method.score_tails(encoded, heads, tails)
+    torch.testing.assert_close(found.flatten(), method.score_links(encoded, pairs))
+    assert method.score_tails(encoded, heads, tails[:0]).shape == (2, 0)
+
+
+@each_method
+@each_graph
 def test_a_method_trains_scores_and_embeds_or_says_that_it_cannot(name: str, kind: str) -> None:
     graph = GRAPHS[kind]()
     try:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import torch
 from torch_geometric.data import Data
 
+from mgae.config import RunConfig
 from mgae.errors import GraphError, UnsupportedError
-from mgae.graphs import checked
+from mgae.graphs import MessageGraph, checked
+from mgae.methods.base import build_method
+from mgae.seeding import Generators
 from mgae.serving import Predictor
 from tests.conftest import toy_data
 from tests.serving.test_predictor import fitted, named
@@ -90,6 +94,12 @@ def test_a_directed_or_weighted_graph_takes_new_nodes_too() -> None:
         assert ("new" in added.neighbors("n3")) == ("weighted" in options)
 
 
+def test_nobody_new_is_no_answer() -> None:
+    predictor = fitted(named())
+    assert predictor.recommend_new(np.empty((0, 6))) == {}
+    assert predictor.embed_new(np.empty((0, 6))).shape == (0, 8)
+
+
 def test_the_predictor_itself_stays_as_it_was() -> None:
     predictor = fitted(named())
     before = predictor.embed()
@@ -143,3 +153,26 @@ def test_another_graph_must_have_the_same_features(predictor: Predictor) -> None
     with pytest.raises(GraphError, match="knows 6 features, got 3"):
         predictor.embed_graph(toy_data(num_features=3))
     assert torch.from_numpy(predictor.embed_graph(toy_data(seed=4))).isfinite().all()
+
+
+def test_new_nodes_may_come_as_a_table_in_the_columns_of_the_training() -> None:
+    data = named(num_features=3)
+    data.feature_names = ["age", "town=Bern", "town=Ulm"]
+    predictor = fitted(data)
+    table = pa.table({"town": ["Ulm", "Rom"], "age": [3.0, None], "id": ["z", "a"]})
+    by_table = predictor.embed_new(table, [("z", "n1")])
+    mean = float(data.x[:, 0].mean())
+    by_hand = predictor.embed_new({"z": [3, 0, 1], "a": [mean, 0, 0]}, [("z", "n1")])
+    np.testing.assert_allclose(by_table, by_hand, atol=1e-6)
+    with pytest.raises(GraphError, match="the table of new nodes has no column for 'town=Bern'"):
+        predictor.embed_new(table.drop_columns("town"))
+
+
+def test_a_heuristic_needs_no_features_of_new_nodes() -> None:
+    data, config = named(num_features=None), RunConfig(graph="toy", method="common-neighbors")
+    method = build_method(config, MessageGraph.of(data), Generators(0)["init"])
+    predictor = Predictor(method, config, data, exact_up_to=3)
+    edges = [("new", node) for node in predictor.neighbors("n0")]
+    (found,) = predictor.recommend_new({"new": []}, edges, k=1).values()
+    assert found[0].node == "n0" and found[0].score == len(edges)
+    assert predictor.ranks_all()

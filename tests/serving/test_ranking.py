@@ -93,10 +93,8 @@ def test_plain_products_find_the_largest() -> None:
 
 def test_faiss_finds_them_too() -> None:
     pytest.importorskip("faiss", reason="the extra ann is not installed")
-    matrix = torch.rand(2000, 8, generator=torch.Generator().manual_seed(0))
-    queries = matrix[:20]
+    matrix = 1e6 * torch.rand(2000, 8, generator=torch.Generator().manual_seed(0))
+    queries = matrix[:20] - 5e5
     exact, found = (index(matrix).search(queries, 10) for index in (PlainIndex, FaissIndex))
-    shares = [
-        len(set(a) & set(b)) / 10 for a, b in zip(exact.tolist(), found.tolist(), strict=True)
-    ]
-    assert sum(shares) / 20 > 0.8
+    for row, other in zip(exact.tolist(), found.tolist(), strict=True):
+        assert len(set(row) & set(other)) >= 9

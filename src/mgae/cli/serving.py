@@ -161,7 +161,7 @@ def _load(run: Path, number: int, progress: Any) -> Predictor:
 def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any) -> Any:
     from mgae.config import InputSettings
     from mgae.graphs.opening import open_graph
-    from mgae.serving.newcomers import known_features
+    from mgae.serving.features import known_features
 
     known = known_features(predictor.graph)
     return open_graph(graph, InputSettings(**given), progress.on_share, known)

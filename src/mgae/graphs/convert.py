@@ -45,11 +45,15 @@ def _edges(obj: Any, settings: InputSettings) -> EdgeList:
         return edges_of_networkx(obj, "the graph", settings.directed)
     if sparse.issparse(obj):
         return edges_of_matrix(obj, "the matrix")
-    return edges_of_table(ArrowTable("the table", _arrow_table(obj)), settings)
+    return edges_of_table(ArrowTable("the table", arrow_table(obj)), settings)
 
 
-def _arrow_table(obj: Any) -> pa.Table:
-    """A table by whichever protocol the object has; pandas itself is not needed for that."""
+def arrow_table(obj: Any) -> pa.Table:
+    """A table by whichever protocol the object has; pandas itself is not needed for that.
+
+    Raises:
+        GraphError: where it has none, or cannot be read.
+    """
     if isinstance(obj, pa.Table):
         return obj
     try:

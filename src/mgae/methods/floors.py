@@ -42,14 +42,23 @@ class NeighborOverlap(Method):
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
         """A row product per pair."""
-        # A node with one edge is nobody's common neighbor; 2 keeps its logarithm from zero.
-        degree = np.maximum(np.asarray(encoded.sum(axis=0), dtype=np.float64).ravel(), 2)
-        weighted = encoded @ sp.diags_array(self.weight(degree))
+        weighted = self._weighted(encoded)
         scores = [
             np.asarray(encoded[heads].multiply(weighted[tails]).sum(axis=1)).ravel()
             for heads, tails in (chunk.numpy() for chunk in pairs.split(_PAIRS_AT_ONCE, dim=1))
         ]
         return torch.from_numpy(np.concatenate(scores)).float()
+
+    def score_tails(self, encoded: sp.csr_array, heads: Tensor, tails: Tensor) -> Tensor:
+        """One product of two matrices."""
+        product = encoded[heads.numpy()] @ self._weighted(encoded)[tails.numpy()].T
+        return torch.from_numpy(product.toarray()).float()
+
+    def _weighted(self, encoded: sp.csr_array) -> sp.csr_array:
+        """The edges, each with what its target counts as a common neighbor."""
+        # A node with one edge is nobody's common neighbor; 2 keeps its logarithm from zero.
+        degree = np.maximum(np.asarray(encoded.sum(axis=0), dtype=np.float64).ravel(), 2)
+        return sp.csr_array(encoded @ sp.diags_array(self.weight(degree)))
 
 
 @METHODS.register("common-neighbors", summary="how many neighbors two nodes share", parts={})
@@ -103,6 +112,11 @@ class EmbeddingFloor(Method):
         (unit,) = encoded.layers
         chunks = pairs.split(_PAIRS_AT_ONCE, dim=1)
         return torch.cat([(unit[heads] * unit[tails]).sum(dim=1) for heads, tails in chunks])
+
+    def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
+        """One product of two matrices."""
+        (unit,) = encoded.layers
+        return unit[heads] @ unit[tails].t()
 
 
 @METHODS.register("raw-features", summary="the node features as they are", parts={})

@@ -92,17 +92,12 @@ class MaskedGraphAutoencoder(Method):
     def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
         """The same logits, each head folded into the decoder's weights once."""
         self.eval()
-        both = encoded.undirected and not self.decoder.symmetric
-        score = self.decoder.score_all_both if both else self.decoder.score_all
-        scores = torch.empty(heads.numel(), tails.numel())
+        size, scores = self.config.train.chunk_size, torch.empty(heads.numel(), tails.numel())
         # Head by head: the weights with one head in them stay in the cache.
-        for row, head in zip(scores, encoded.rows[heads].split(1), strict=True):
-            chunks = (
-                tails.split(self.config.train.chunk_size),
-                row.split(self.config.train.chunk_size),
-            )
-            for chunk, place in zip(*chunks, strict=True):
-                place.copy_(score(head, encoded.rows[chunk], None)[0])
+        for row, head in zip(scores, encoded.rows[heads], strict=True):
+            score = self.decoder.against(head, encoded.undirected)
+            for place, chunk in zip(row.split(size), tails.split(size), strict=True):
+                place.copy_(score(encoded.rows[chunk]))
         return scores
 
     def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:

@@ -23,8 +23,9 @@ from mgae.rundirectory import RunDirectory
 from mgae.seeding import Generators
 from mgae.serving.answers import Answers, LinkScores, Recommendation
 from mgae.serving.calibration import Calibration, calibrated
+from mgae.serving.features import NewFeatures, require_same_features
 from mgae.serving.neighbors import Neighbors
-from mgae.serving.newcomers import extended, require_inductive, require_same_features
+from mgae.serving.newcomers import extended, require_inductive
 from mgae.serving.nodes import NodeIndex, ends_of
 from mgae.serving.ranking import Ranked, Ranking, best
 from mgae.splits.links import LinkSplit
@@ -186,7 +187,8 @@ class Predictor:
 
     def ranks_all(self, exact: bool | None = None) -> bool:
         """Whether recommendations come from all nodes, where ``exact`` does not say so."""
-        return self.num_nodes <= self.exact_up_to if exact is None else exact
+        embeds = type(self.method).embed is not Method.embed
+        return (self.num_nodes <= self.exact_up_to or not embeds) if exact is None else exact
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
         """The nodes whose embeddings point the same way, with their cosine."""
@@ -219,7 +221,8 @@ class Predictor:
         """Embeddings [m, width] of nodes that were not there in training.
 
         Args:
-            features: a vector for each new id, or a matrix [m, F].
+            features: a vector for each new id; or a table with a column of ids and the columns
+                that were trained on; or a matrix [m, F].
             edges: pairs (new id, new or known id); with a matrix the new id is the row.
 
         Raises:
@@ -234,15 +237,15 @@ class Predictor:
         """For each new id the likeliest links to known nodes; the arguments are `embed_new`'s."""
         require_positive("k", k)
         predictor, new = self._extended(features, edges)
-        heads, known = torch.tensor(list(new.values())), torch.arange(self.num_nodes)
-        ranked = predictor._ranking.exact(heads, k, among=known)
+        heads = torch.tensor(list(new.values()), dtype=torch.long)
+        ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
         return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
 
     def _extended(
         self, features: Any, edges: Iterable[tuple[Any, Any]]
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        graph, new = extended(self.graph, self.nodes, features, edges)
+        graph, new = extended(self.graph, self.nodes, NewFeatures.of(features, self.graph), edges)
         return Predictor(self.method, self.config, graph, self.calibration), new
 
     def _ranked(

@@ -1,0 +1,15 @@
+"""Hide nothing, train, and ask: who is this paper likely to be joined to, and what of a new one?"""
+
+from __future__ import annotations
+
+import mgae
+
+data = mgae.open_graph("cora")
+predictor = mgae.MGAE(encoder="gcn", train={"epochs": 50}).fit(data).predictor()
+
+node = predictor.node_ids[0]
+for link in predictor.recommend(node, k=5):
+    print(f"{node} → {link.node}: {link.probability:.3f}")
+
+new = {"my paper": data.x[0].numpy()}
+print(predictor.recommend_new(new, edges=[("my paper", node)], k=3))
