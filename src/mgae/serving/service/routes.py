@@ -9,7 +9,8 @@ from fastapi import APIRouter, HTTPException, Path, Query
 
 from mgae.errors import GraphError
 from mgae.maps import NodeMap
-from mgae.serving.predictor import Predictor, Recommendation
+from mgae.serving.answers import Recommendation
+from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes
 from mgae.serving.service.guard import segment_text
 from mgae.serving.service.limits import MOST_ID_LENGTH, MOST_K, MOST_NEIGHBORS, MOST_SUGGESTIONS
