@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 import mgae
 from mgae.errors import RunDirectoryError
@@ -110,3 +112,13 @@ def test_a_run_that_is_not_finished_has_no_page(run: Path, tmp_path: Path) -> No
     (tmp_path / "config.toml").write_text((run / "config.toml").read_text())
     with pytest.raises(RunDirectoryError, match="is not finished"):
         write_report(tmp_path)
+
+
+def test_a_model_of_no_numbers_is_told(tmp_path: Path) -> None:
+    path = ran(tmp_path / "run", named())
+    weights = {
+        name: values * torch.nan for name, values in load_file(path / "model.safetensors").items()
+    }
+    save_file(weights, path / "model.safetensors")
+    with pytest.raises(RunDirectoryError, match="not finite: train again"):
+        write_report(path)

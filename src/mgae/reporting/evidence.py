@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.errors import UnsupportedError
+from mgae.errors import RunDirectoryError, UnsupportedError
 from mgae.evaluation.links import held_out_scores
 from mgae.graphs.message import MessageGraph
 from mgae.maps import NodeMap, Projection, node_map
@@ -57,7 +58,7 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     seeds = [seed_result(home.metrics(), home.environment()["seconds"][0]) for home in homes]
     split = homes[0].split(MessageGraph.of(graph))
     trial = Trial(configs[0], graph, split=split)
-    trial.method.load_state_dict(homes[0].weights())
+    trial.method.load_state_dict(_finite(homes[0].weights(), path))
     predictor = Predictor.of(trial.method, configs[0], graph, split)
     part = "test" if split.test.size(1) else "val"
     return Evidence(
@@ -72,6 +73,12 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
         node_map=_map(predictor, projection),
         links=strong_links(predictor),
     )
+
+
+def _finite(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+    if not all(bool(values.isfinite().all()) for values in weights.values()):
+        raise RunDirectoryError(f"the model in {path} has weights that are not finite: train again")
+    return weights
 
 
 def _history(path: Path) -> list[EpochRecord]:
