@@ -21,7 +21,7 @@ from mgae.graphs.catalogue import statistics
 from mgae.maps import NodeMap, node_map, palette
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes, telemetry
-from mgae.serving.service.guard import COOKIE, Door, Guard
+from mgae.serving.service.guard import Door, Guard
 from mgae.serving.service.limits import LIMITS, MOST_MAP_POINTS
 from mgae.serving.service.problems import Problem, handle_problems
 from mgae.serving.service.routes import model_routes
@@ -56,7 +56,7 @@ def create_app(
         lifespan=_lifespan,
     )
     counted = telemetry.Telemetry({"mgae_nodes": ("Nodes of the graph", predictor.num_nodes)})
-    door = Door(token)
+    app.state.door = door = Door(token)
     handle_problems(app)
     app.include_router(model_routes(predictor, info, found))
     app.include_router(_own_routes(counted, door))
@@ -99,7 +99,9 @@ def _own_routes(counted: telemetry.Telemetry, door: Door) -> APIRouter:
         """Whoever gets here has shown the token: the browser may come again."""
         answer = Response(status_code=204)
         secure = request.url.scheme == "https"
-        answer.set_cookie(COOKIE, door.session, httponly=True, samesite="strict", secure=secure)
+        answer.set_cookie(
+            door.cookie, door.session, httponly=True, samesite="strict", secure=secure
+        )
         return answer
 
     return router

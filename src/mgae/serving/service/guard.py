@@ -18,7 +18,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mgae.serving.service.limits import MOST_BYTES
 from mgae.serving.service.problems import problem
 
-COOKIE = "mgae_session"
 _OPEN = ("/health",)
 _SECURITY = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -39,6 +38,8 @@ class Door:
     def __init__(self, token: str | None) -> None:
         self.token = token
         self.session = secrets.token_urlsafe(32)
+        # A browser does not tell ports apart: services on one machine need names of their own.
+        self.cookie = f"mgae_{secrets.token_hex(4)}"
 
     def lets_in(self, headers: Headers) -> bool:
         """Whether a request has the token or the session, compared in constant time."""
@@ -47,7 +48,7 @@ class Door:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and _same(given.strip(), self.token):
             return True
-        return _same(_cookie(headers), self.session)
+        return _same(_cookie(headers, self.cookie), self.session)
 
 
 class Guard:
@@ -109,9 +110,9 @@ def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
-def _cookie(headers: Headers) -> str:
+def _cookie(headers: Headers, name: str) -> str:
     try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
     except CookieError:
         return ""
     return morsel.value if morsel else ""

@@ -14,7 +14,12 @@ export const hashOf = (id) => `#node=${encodeURIComponent(id)}`;
 
 export function idIn(hash) {
   const match = /^#node=(.*)$/s.exec(hash);
-  return match ? decodeURIComponent(match[1]) : null;
+  if (!match) return null;
+  try {
+    return decodeURIComponent(match[1]);
+  } catch {
+    return match[1]; // written by hand, with a lone percent sign
+  }
 }
 
 // An element with attributes and children; a text is always text and never markup.
