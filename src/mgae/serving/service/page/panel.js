@@ -100,30 +100,38 @@ export class Panel {
   }
 
   recommended(id, links) {
-    const rows = links.map((link) => this.row(link.node,
-      link.probability === null ? `score ${link.score.toFixed(2)}` : percent(link.probability),
-      link.probability, `score ${link.score.toFixed(2)}`));
-    return this.list("Recommended links", "recommended", rows, pathOf(id, "/recommendations"), "It is joined to all others.");
+    const known = links.every((link) => link.probability !== null);
+    const rows = links.map((link) => this.row(link.node, link.score.toFixed(2),
+      known ? percent(link.probability) : ""));
+    const columns = ["score", known ? "probability" : ""];
+    return this.list("Recommended links", "recommended", columns, rows, pathOf(id, "/recommendations"), "It is joined to all others.");
   }
 
   similar(id, near) {
     if (near === null) return [];
-    const rows = near.map((other) => this.row(other.node, other.cosine.toFixed(3), other.cosine, "cosine"));
-    return this.list("Similar nodes", "similar", rows, pathOf(id, "/similar"), "There are no others.");
+    const rows = near.map((other) => this.row(other.node, this.meter(other.cosine), other.cosine.toFixed(3)));
+    return this.list("Similar nodes", "similar", ["", "cosine"], rows, pathOf(id, "/similar"), "There are no others.");
   }
 
-  row(id, value, share, title) {
-    const meter = share === null ? null : element("span", { class: "meter", "aria-hidden": "true" },
-      element("i", { style: { width: `${100 * Math.max(0, share)}%` } }));
+  meter(share) {
+    const bar = element("i", { style: { width: `${100 * Math.max(0, share)}%` } });
+    return element("span", { class: "meter", "aria-hidden": "true" }, bar);
+  }
+
+  row(id, first, second) {
     return element("li", {}, element("a", { href: hashOf(id) },
-      this.swatch(id), element("span", { class: "id" }, String(id)), meter ?? "", element("span", { class: "value", title }, value)));
+      this.swatch(id), element("span", { class: "id" }, String(id)),
+      element("span", { class: "value" }, first), element("span", { class: "value" }, second)));
   }
 
-  list(title, name, rows, path, nothing) {
-    const content = rows.length
-      ? element("ol", { class: "links", "data-list": name, "aria-label": title }, ...rows)
-      : element("p", { class: "soft small" }, nothing);
-    return [this.title(title, path), content];
+  list(title, name, columns, rows, path, nothing) {
+    if (!rows.length) return [this.title(title, path), element("p", { class: "soft small" }, nothing)];
+    const heads = columns.map((text) => element("span", {}, text));
+    return [
+      this.title(title, path),
+      element("div", { class: "columns", "aria-hidden": "true" }, ...heads),
+      element("ol", { class: "links", "data-list": name, "aria-label": `${title}: ${columns.filter(Boolean).join(" and ")}` }, ...rows),
+    ];
   }
 
   title(text, path) {
