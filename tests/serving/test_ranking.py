@@ -81,9 +81,9 @@ def test_hubs_get_more_candidates_than_they_have_neighbors() -> None:
     x = torch.rand(20, 5, generator=torch.Generator().manual_seed(0))
     order = torch.argsort(edges[1] * 20 + edges[0])
     ranks = ranking(MessageGraph(edges[:, order], 20, x))
-    (found,) = ranks.proposed(torch.tensor([0]), 4, count=4)
+    (found,) = ranks.proposed(torch.tensor([0]), 4, count=8)
     assert len(found.nodes) == 4 and not set(found.nodes.tolist()) & set(range(16))
-    assert ranks.recall(torch.arange(20), 4, count=20) == 1
+    assert ranks.recall(torch.arange(20), 4, count=40) == 1
 
 
 def test_plain_products_find_the_largest() -> None:
