@@ -93,4 +93,9 @@ def test_every_group_has_a_color_in_both_schemes() -> None:
 @pytest.mark.skipif(importlib.util.find_spec("umap") is not None, reason="umap is installed")
 def test_umap_that_is_missing_is_named() -> None:
     with pytest.raises(UnsupportedError, match="pip install umap-learn"):
-        node_map(np.eye(7), two_triangles(), 50, seed=0, projection="umap")
+        node_map(np.eye(60), toy_data(num_nodes=60), 60, seed=0, projection="umap")
+
+
+def test_a_handful_of_nodes_is_placed_by_pca() -> None:
+    found = node_map(np.eye(7), two_triangles(), 50, seed=0, projection="umap")
+    assert found.projection == "pca"

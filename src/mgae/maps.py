@@ -24,6 +24,7 @@ MOST_GROUPS = 9  # as many colors as can be told apart; all other groups share a
 _LOUVAIN_EDGES = 30_000  # networkx takes about a second for as many
 _CLUSTERS = 8
 _PCA_ROWS = 5000
+_UMAP_FROM = 50  # it looks at 15 neighbors of each node
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +51,13 @@ class NodeMap:
 def node_map(
     embeddings: Floats, graph: Data, most: int, seed: int, projection: Projection = "pca"
 ) -> NodeMap:
-    """At most ``most`` nodes of ``graph`` by their ``embeddings`` [num_nodes, width]."""
+    """At most ``most`` nodes of ``graph`` by their ``embeddings`` [num_nodes, width].
+
+    A handful of nodes is too few for UMAP: they are placed by PCA.
+    """
     nodes = spread(len(embeddings), most)
+    if len(nodes) < _UMAP_FROM:
+        projection = "pca"
     places = _umap if projection == "umap" else _pca
     groups, names, grouping = _groups(embeddings, graph, nodes, seed)
     xy = _unit_square(places(_directions(embeddings[nodes].astype(np.float64)), seed))

@@ -80,3 +80,14 @@ def test_a_graph_with_too_many_paths_is_sampled(
 def test_a_graph_without_two_steps_has_no_links(tmp_path: Path) -> None:
     found = strong_links(common_neighbors(tmp_path, [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)], 10))
     assert found.links == []
+
+
+def test_held_out_edges_of_an_official_split_are_no_news(tmp_path: Path) -> None:
+    predictor = Predictor.load(ran(tmp_path / "run", named()))
+    before = strong_links(predictor).links
+    places = {node: place for place, node in enumerate(predictor.node_ids)}
+    ends = [(places[link.source], places[link.target]) for link in before[:4]]
+    predictor.graph.val_edges = torch.tensor(ends[:2]).t()
+    predictor.graph.test_edges = torch.tensor(ends[2:]).t().flip(0)
+    after = {frozenset((link.source, link.target)) for link in strong_links(predictor).links}
+    assert not after & {frozenset((link.source, link.target)) for link in before[:4]}

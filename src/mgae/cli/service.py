@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import ipaddress
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,7 +40,8 @@ def serve(
 
         config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
         _say_where(host, listening.getsockname()[1], token)
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # the way to stop it, and no accident
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def _require_packages() -> None:

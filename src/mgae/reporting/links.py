@@ -8,13 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 import torch
+from torch import Tensor
+from torch_geometric.data import Data
 
 from mgae.evaluation.metrics import Floats
 from mgae.graphs.message import MessageGraph
 from mgae.maps import spread
 from mgae.serving.predictor import Predictor
 
-_MOST_PATHS = 2_000_000
+_MOST_PATHS = 5_000_000
 _MOST_SCORED = 40_000
 _LINKS_PER_NODE = 2
 _NAMED = 4
@@ -57,7 +59,8 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     message = MessageGraph.of(predictor.graph)
     joined = _joined(message)
     heads = _affordable(joined)
-    pairs, count = _candidates(joined, message, heads)
+    known = torch.cat([message.edge_keys, *_official(predictor.graph, message)])
+    pairs, count = _candidates(joined, message, heads, known)
     ids = predictor.node_ids
     scores = predictor.score_places(torch.from_numpy(pairs))
     chosen = _varied(pairs, scores.logit, most)
@@ -76,7 +79,7 @@ def _joined(message: MessageGraph) -> sp.csr_array:
 
 
 def _candidates(
-    joined: sp.csr_array, message: MessageGraph, heads: np.ndarray
+    joined: sp.csr_array, message: MessageGraph, heads: np.ndarray, known: Tensor
 ) -> tuple[np.ndarray, int]:
     """Pairs [2, n] two steps apart, those with rarer common neighbors first, and their count."""
     degree = np.maximum(joined.sum(axis=0), 1)
@@ -87,7 +90,7 @@ def _candidates(
     pairs, weight = np.stack([sources, targets])[:, once], paths.data[once]
     if not message.undirected:
         pairs, weight = np.concatenate([pairs, pairs[::-1]], axis=1), np.tile(weight, 2)
-    free = ~_is_edge(pairs, message)
+    free = ~torch.isin(_keys(torch.from_numpy(pairs), message), known).numpy()
     pairs, weight = pairs[:, free], weight[free]
     order = np.argsort(-weight, kind="stable")[:_MOST_SCORED]
     return pairs[:, order], pairs.shape[1]
@@ -103,9 +106,17 @@ def _affordable(joined: sp.csr_array) -> np.ndarray:
     return heads
 
 
-def _is_edge(pairs: np.ndarray, message: MessageGraph) -> np.ndarray:
-    keys = torch.from_numpy(pairs[1] * message.num_nodes + pairs[0])
-    return torch.isin(keys, message.edge_keys).numpy()
+def _official(graph: Data, message: MessageGraph) -> list[Tensor]:
+    """The edges that came with the graph for validation and test: they are no news either."""
+    parts = [graph.get(name) for name in ("val_edges", "test_edges")]
+    pairs = [part for part in parts if part is not None]
+    both = [*pairs, *(part.flip(0) for part in pairs)] if message.undirected else pairs
+    return [_keys(part, message) for part in both]
+
+
+def _keys(pairs: Tensor, message: MessageGraph) -> Tensor:
+    """As `MessageGraph.edge_keys`."""
+    return pairs[1] * message.num_nodes + pairs[0]
 
 
 def _varied(pairs: np.ndarray, logits: Floats, most: int) -> list[int]:

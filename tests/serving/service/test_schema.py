@@ -25,7 +25,7 @@ CHECKS = [
 ]
 
 
-# Few, for the suite's sake; a thousand of each found nothing either.
+# Few, for the sake of the suite; 150 of each found nothing either.
 EXAMPLES = 12
 
 

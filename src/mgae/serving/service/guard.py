@@ -19,7 +19,8 @@ from mgae.serving.service.limits import MOST_BYTES
 from mgae.serving.service.problems import problem
 
 _OPEN = ("/health",)
-_SECURITY = {
+_HEADERS = {
+    "Cache-Control": "no-cache",  # the page must not outlive the service that it belongs to
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'",
@@ -149,7 +150,7 @@ def _with_headers(send: Send) -> Send:
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in _SECURITY.items():
+            for name, value in _HEADERS.items():
                 headers.setdefault(name, value)
         await send(message)
 
