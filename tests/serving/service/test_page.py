@@ -19,6 +19,7 @@ from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+expect.set_options(timeout=30_000)  # a busy machine is slow, and not wrong
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
