@@ -32,11 +32,13 @@ class PlainIndex:
 
     def search(self, queries: Tensor, count: int) -> Tensor:
         """The best first."""
-        return torch.topk(queries @ self.matrix.t(), count).indices
+        # In this order: a few queries on the left take the product five times as long.
+        products = (self.matrix @ queries.t()).t()
+        return torch.topk(products, count).indices
 
 
 class FaissIndex:
-    """The same products in half precision by faiss: about six times as fast on one core.
+    """The same products in half precision by faiss: half the memory, and faster.
 
     Raises:
         ImportError: without faiss, the extra ``ann``.

@@ -58,7 +58,7 @@ class Predictor:
         graph: Data,
         calibration: Calibration | None = None,
         exact_up_to: int = 10_000,
-        num_candidates: int = 1000,
+        num_candidates: int = 500,
     ) -> None:
         self.method, self.config, self.graph = method.eval(), config, graph
         self.calibration = calibration

@@ -52,7 +52,7 @@ class Ranking:
         ]
 
     def proposed(
-        self, heads: Tensor, k: int, exclude_known: bool = True, count: int = 1000
+        self, heads: Tensor, k: int, exclude_known: bool = True, count: int = 500
     ) -> list[Ranked]:
         """The best ``k`` for each of ``heads`` [h], of ``count`` candidates."""
         return [
