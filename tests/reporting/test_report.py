@@ -63,7 +63,7 @@ def test_the_page_says_what_the_run_found(run: Path) -> None:
     result = mgae.evaluate(run)
     assert f"AUC {result.test['auc'].mean:.2f} ± {result.test['auc'].std:.2f}" in said
     assert f"best floor: {result.floors['common-neighbors']['auc'].mean:.2f}" in said
-    assert "mgae train --config config.toml" in said
+    assert f"mgae train --config {run}/config.toml --out again" in said
     assert "40 nodes, 120 edges" in said
     for title in ("Loss", "Validation", "ROC", "Precision and recall", "Calibration", "Scores"):
         assert f"<h3>{title}</h3>" in page

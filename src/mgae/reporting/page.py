@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from html import escape
 from importlib import resources
 from typing import Any
@@ -68,7 +69,8 @@ def _trained(evidence: Evidence) -> str:
         "commit": environment.get("commit"),
     }
     rows = (f"<dt>{k}</dt><dd>{escape(str(v))}</dd>" for k, v in facts.items() if v)
-    repeat = "mgae train --config config.toml --out again"
+    # By the path as it was given: the graph's file may stand beside it.
+    repeat = f"mgae train --config {shlex.quote(f'{result.directory}/config.toml')} --out again"
     return _section(
         "What was trained",
         "",
