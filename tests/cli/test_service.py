@@ -36,15 +36,16 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_training_leaves_a_report_that_can_be_drawn_again(
-    run: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(run.parent)
     report = run / "report.html"
     drawn = report.read_bytes()
     report.unlink()
     with pytest.raises(SystemExit) as stop:
-        main(["report", str(run), "--map", "pca"])
+        main(["report", "run", "--map", "pca"])
     assert stop.value.code == 0
-    assert capsys.readouterr().out == f"{report}\n"
+    assert capsys.readouterr().out == "run/report.html\n"
     assert report.read_bytes() == drawn
 
 
