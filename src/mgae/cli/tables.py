@@ -27,16 +27,14 @@ def print_result(result: RunResult, paper: Published | None) -> None:
 
 def result_table(result: RunResult, paper: Published | None) -> Table:
     """One row for each of ours, the paper's and the floors; one column per metric."""
-    config = result.config
     columns = result.shown
     table = Table()
     table.add_column("method")
     for name in columns:
         table.add_column(heading(name), justify="right")
-    ours = " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
-    table.add_row(ours, *(str(result.test[name]) for name in columns), style="bold")
+    table.add_row(result.name, *(str(result.test[name]) for name in columns), style="bold")
     if paper is not None:
-        cells = (_printed(paper, name) for name in columns)
+        cells = (paper.text(name) for name in columns)
         table.add_row(f"paper ({paper.source})", *cells)
     table.add_section()
     for floor, figures in result.floors.items():
@@ -88,13 +86,6 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _printed(paper: Published, name: str) -> str:
-    if name not in paper.figures:
-        return "–"
-    mean, std = paper.figures[name]
-    return f"{mean:.2f} ± {std:.2f}"
-
-
 def _remarks(result: RunResult, paper: Published | None) -> list[str]:
     lines = []
     if paper is not None:
@@ -111,4 +102,6 @@ def _remarks(result: RunResult, paper: Published | None) -> list[str]:
     lines.append(f"{_counted(epochs, 'epoch')} in {seconds:.1f} s")
     if result.directory is not None:
         lines.append(f"run directory: {result.directory}")
+        if (report := result.directory / "report.html").exists():
+            lines.append(f"to look at: {report}")
     return lines

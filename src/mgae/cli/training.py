@@ -16,6 +16,7 @@ from mgae.errors import ConfigError
 
 if TYPE_CHECKING:
     from mgae.config import RunConfig
+    from mgae.pipeline import Observer
 
 
 def train(
@@ -97,6 +98,7 @@ def train(
     path = out or free_path(Path("runs"), settings.label)
     with observing(as_json, quiet) as observer, _stoppable(path):
         result = run(settings, out=path, observer=observer)
+        _report(path, observer)
     return _print(result, as_json)
 
 
@@ -133,7 +135,15 @@ def _resume(path: Path, as_json: bool, quiet: bool) -> None:
 
     with observing(as_json, quiet) as observer, _stoppable(path):
         result = resume(path, observer)
+        _report(path, observer)
     _print(result, as_json)
+
+
+def _report(path: Path, observer: Observer) -> None:
+    from mgae.reporting import write_report
+
+    observer.on_stage("drawing the report")
+    write_report(path)
 
 
 def _stoppable(path: Path) -> AbstractContextManager[None]:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from torch import Tensor
+
 from mgae.config import LOSS, EvaluationSettings
 from mgae.errors import GraphError, UnknownName
 from mgae.evaluation import metrics
@@ -42,13 +44,21 @@ def evaluate_links(
     """
     if not split.pairs(part)[0].size(1):
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
-    adding = val_edges_as_input and part == "test"
-    encoded = method.encode(split.with_val_edges() if adding else split.message)
-    positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
+    positive, negative = held_out_scores(method, split, part, val_edges_as_input)
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
         # Too large a step has ruined the weights; the training loop says what to do.
         return dict.fromkeys(wanted, math.nan)
     return {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
+
+
+def held_out_scores(
+    method: Method, split: LinkSplit, part: str, val_edges_as_input: bool = False
+) -> tuple[Tensor, Tensor]:
+    """Scores of the held-out edges [n] and of their negatives [m]."""
+    adding = val_edges_as_input and part == "test"
+    encoded = method.encode(split.with_val_edges() if adding else split.message)
+    positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
+    return positive, negative
 
 
 def validator(

@@ -19,6 +19,13 @@ class Published:
     figures: dict[str, tuple[float, float]]
     source: str
 
+    def text(self, metric: str) -> str:
+        """A figure as printed; a dash where there is none."""
+        if metric not in self.figures:
+            return "–"
+        mean, std = self.figures[metric]
+        return f"{mean:.2f} ± {std:.2f}"
+
     def to_json(self) -> dict[str, Any]:
         """By metric ``mean`` and ``std``, and the ``source``."""
         figures = {name: {"mean": mean, "std": std} for name, (mean, std) in self.figures.items()}

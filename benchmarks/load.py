@@ -1,0 +1,107 @@
+"""Sixteen clients that ask the service for recommendations on PubMed, without a pause."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import numpy as np
+
+CLIENTS = 16
+SECONDS = 60.0
+# What a request costs does not depend on how well the model has learned.
+_TRAIN = ["train", "pubmed", "--set", "train.epochs=5", "--set", "evaluation.floors=[]", "--quiet"]
+# With one of torch's threads for each request, whatever the machine is set to.
+_ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+
+
+def measure(run: Path | None = None, seconds: float = SECONDS) -> dict[str, float]:
+    with tempfile.TemporaryDirectory() as folder:
+        if run is None:
+            run = Path(folder) / "pubmed"
+            _mgae(*_TRAIN, "--out", str(run))
+        with _service(run) as address:
+            return _summary(*_asked(address, seconds), seconds)
+
+
+def _mgae(*arguments: str) -> None:
+    command = [sys.executable, "-m", "mgae", *arguments]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+@contextmanager
+def _service(run: Path) -> Iterator[str]:
+    """A service of its own process; it has said where it is once it can answer."""
+    command = [sys.executable, "-m", "mgae", "serve", str(run), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_ENVIRONMENT) as process:
+        try:
+            assert process.stdout is not None
+            said = re.match(r"http://(\S+)/,", process.stdout.readline())
+            assert said, "the service did not start"
+            yield said[1]
+        finally:
+            process.terminate()
+
+
+def _asked(address: str, seconds: float) -> tuple[list[float], list[str]]:
+    """The seconds of each answer, and what was wrong with those that were none."""
+    times: list[float] = []
+    errors: list[str] = []
+    end = time.perf_counter() + seconds
+    threads = [
+        threading.Thread(target=_client, args=(address, number, end, times, errors))
+        for number in range(CLIENTS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return times, errors
+
+
+def _client(address: str, number: int, end: float, times: list[float], errors: list[str]) -> None:
+    host = urlsplit(f"//{address}")
+    connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=30)
+    node = number
+    while (start := time.perf_counter()) < end:
+        node = (node * 7919 + 104729) % 19717  # another node each time, the same ones in each run
+        try:
+            connection.request("GET", f"/nodes/{node}/recommendations?k=10")
+            answer = connection.getresponse()
+            body = answer.read()
+        except OSError as error:
+            errors.append(repr(error))
+            connection.close()
+            continue
+        times.append(time.perf_counter() - start)
+        if answer.status != 200 or b'"recommendations":[{' not in body:
+            errors.append(f"{answer.status} {body[:200]!r}")
+
+
+def _summary(times: list[float], errors: list[str], seconds: float) -> dict[str, float]:
+    for error in errors[:3]:
+        print(f"  {error}")
+    return {
+        "clients": CLIENTS,
+        "requests_per_second": len(times) / seconds,
+        "p50_seconds": float(np.quantile(times, 0.5)),
+        "p99_seconds": float(np.quantile(times, 0.99)),
+        "slowest_seconds": max(times),
+        "errors": len(errors),
+    }
+
+
+if __name__ == "__main__":
+    given = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    for name, value in measure(given).items():
+        print(f"{name} {value:.3f}")

@@ -1,0 +1,108 @@
+"""``mgae serve``."""
+
+from __future__ import annotations
+
+import importlib.util
+import ipaddress
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mgae.cli.serving import Run, Seed
+from mgae.errors import ConfigError, UnsupportedError
+
+_SHORTEST_TOKEN = 8
+
+
+def serve(
+    run: Run,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            envvar="MGAE_TOKEN",
+            help="What every request but /health must bring; better set as MGAE_TOKEN.",
+        ),
+    ] = None,
+    number: Seed = 0,
+) -> None:
+    """Serve a run's recommendations over HTTP, with a page to look around in."""
+    _require_packages()
+    _check_access(host, token)
+    listening = _listen(host, port)
+    with listening:
+        app = _application(run, number, host, token)
+        import uvicorn
+
+        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+        _say_where(host, listening.getsockname()[1], token)
+        with suppress(KeyboardInterrupt):  # the way to stop it, and no accident
+            uvicorn.Server(config).run(sockets=[listening])
+
+
+def _require_packages() -> None:
+    missing = [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UnsupportedError(
+            f"mgae serve needs {' and '.join(missing)}: pip install 'mgae[serve]'"
+        )
+
+
+def _check_access(host: str, token: str | None) -> None:
+    """Nobody is let in by mistake: what others can reach needs a token."""
+    if token is not None and len(token) < _SHORTEST_TOKEN:
+        raise ConfigError(
+            f"--token must have at least {_SHORTEST_TOKEN} characters, got {len(token)}"
+        )
+    if token is None and not is_loopback(host):
+        raise ConfigError(
+            f"--host {host} lets others on the network in: set --token or MGAE_TOKEN, "
+            "or leave out --host to serve this machine only"
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address.
+
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
+    (True, True, False)
+    """
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ConfigError(
+            f"cannot listen on {host} port {port}: {reason}; give another --host or --port"
+        ) from None
+
+
+def _application(run: Path, number: int, host: str, token: str | None) -> Any:
+    import torch
+
+    from mgae.rundirectory import RunDirectory
+    from mgae.serving import Predictor
+    from mgae.serving.service.application import LOOPBACK, create_app
+
+    torch.set_num_threads(1)  # requests share the cores, not parts of one request
+    figures = RunDirectory.open(run).run(number).metrics()["test"]
+    test = {name: summary["mean"] for name, summary in figures.items()}
+    name = f"[{host}]" if ":" in host else host.lower()
+    return create_app(Predictor.load(run, number), token, LOOPBACK | {name}, test)
+
+
+def _say_where(host: str, port: int, token: str | None) -> None:
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    guarded = " (asks for the token)" if token else ""
+    typer.echo(f"{address}/{guarded}, OpenAPI at {address}/docs; Ctrl-C stops")

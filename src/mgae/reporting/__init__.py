@@ -1,0 +1,5 @@
+"""REPORT: a run's page, to look at and to send on."""
+
+from mgae.reporting.report import REPORT, write_report
+
+__all__ = ["REPORT", "write_report"]

@@ -1,0 +1,126 @@
+"""The pictures of a run's page."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import numpy as np
+
+from mgae.maps import MOST_GROUPS, NodeMap, spread
+from mgae.reporting import svg
+from mgae.reporting.curves import Curve, Scored, histogram, precision_recall, reliability, roc
+from mgae.reporting.evidence import Evidence
+from mgae.reporting.svg import Plot
+from mgae.results import heading
+from mgae.serving.calibration import Calibration
+from mgae.training.loop import EpochRecord
+
+MAP_WIDTH, MAP_HEIGHT = 900, 540
+_MAP_MARGIN = 12
+MOST_EDGES = 3000
+_MOST_EPOCHS = 400
+
+Histories = list[list[EpochRecord]]
+
+
+def loss_chart(histories: Histories, best_epochs: list[int]) -> str:
+    """The loss of every epoch, a line per seed."""
+    lines = [[(r.epoch, r.loss) for r in history] for history in histories]
+    return _by_epoch(lines, best_epochs, "training loss", "loss")
+
+
+def validation_chart(histories: Histories, best_epochs: list[int], metric: str) -> str:
+    """The validation metric of every epoch, the best one marked."""
+    lines = [[(r.epoch, r.score) for r in history if r.score is not None] for history in histories]
+    name = f"validation {heading(metric)}"
+    return _by_epoch(lines, best_epochs, name, f"{heading(metric)}, percent")
+
+
+def _by_epoch(
+    lines: list[list[tuple[int, float]]], best_epochs: list[int], name: str, title: str
+) -> str:
+    values = [value for line in lines for _, value in line]
+    last = max(epoch for line in lines for epoch, _ in line)
+    margin = 0.04 * (max(values) - min(values)) or 1.0
+    plot = Plot((0, last), (min(values) - margin, max(values) + margin), "epoch", title)
+    for number, line in enumerate(lines):
+        kept = [line[n] for n in spread(len(line), _MOST_EPOCHS)]
+        epochs, heights = [epoch for epoch, _ in kept], [value for _, value in kept]
+        plot.line(epochs, heights, "main" if number == 0 else "faint")
+    if best := [point for point in lines[0] if point[0] == best_epochs[0]]:
+        epoch, value = best[0]
+        plot.dot(epoch, value, "main", f"epoch {epoch}, the best on validation: {value:.4g}")
+    return plot.render(f"{name} by epoch")
+
+
+def roc_chart(scored: Scored, auc: float) -> str:
+    """The ROC curve above the diagonal."""
+    plot = Plot((0, 1), (0, 1), "false positive rate", "true positive rate")
+    plot.line([0, 1], [0, 1], "rule")
+    _draw(plot, roc(scored))
+    plot.note(0.97, 0.06, f"AUC {auc:.2f}", "end")
+    return plot.render(f"ROC curve, AUC {auc:.2f} percent")
+
+
+def precision_recall_chart(scored: Scored, ap: float) -> str:
+    """Precision by recall, above what guessing gives."""
+    share = scored.positive.size / scored.labels.size
+    plot = Plot((0, 1), (0, 1), "recall", "precision")
+    plot.line([0, 1], [share, share], "rule")
+    _draw(plot, precision_recall(scored))
+    plot.note(0.97, 0.06, f"AP {ap:.2f}", "end")
+    return plot.render(f"precision–recall curve, average precision {ap:.2f} percent")
+
+
+def calibration_chart(scored: Scored, calibration: Calibration) -> str:
+    """How often a probability comes true."""
+    curve = reliability(calibration.probability(scored.scores), scored.labels)
+    plot = Plot((0, 1), (0, 1), "predicted probability", "share that are edges")
+    plot.line([0, 1], [0, 1], "rule")
+    _draw(plot, curve)
+    for x, y in zip(curve.x, curve.y, strict=True):
+        plot.dot(x, y, "main", f"predicted {x:.2f}, found {y:.2f}")
+    return plot.render("calibration: the share of edges by predicted probability")
+
+
+def histogram_chart(scored: Scored) -> str:
+    """Scores of edges and of other pairs."""
+    borders, edges, others = histogram(scored)
+    top = 105 * max(edges.max(), others.max())
+    plot = Plot((borders[0], borders[-1]), (0, top), "score (logit)", "percent of the pairs")
+    plot.bars(borders.tolist(), (100 * others).tolist(), "other")
+    plot.bars(borders.tolist(), (100 * edges).tolist(), "edge")
+    return plot.render("histogram of the scores of edges and of pairs that are none")
+
+
+def map_chart(found: NodeMap, evidence: Evidence) -> str:
+    """The nodes as dots in their group's color above some of the edges."""
+    points = _placed(found)
+    width = min(12.0, max(4.0, 240 / len(points) ** 0.5))
+    order = np.argsort(found.groups, kind="stable")
+    dots = [
+        svg.dots([points[n] for n in members], f"g{group % (MOST_GROUPS + 1)}", width)
+        for group, members in groupby(order.tolist(), key=lambda n: int(found.groups[n]))
+    ]
+    name = f"map of {len(points)} nodes by {found.projection.upper()} of their embeddings"
+    box = f'viewBox="0 0 {MAP_WIDTH} {MAP_HEIGHT}" role="img" aria-label="{name}"'
+    return f'<svg class="map" {box}>{_edges(found, points, evidence)}{"".join(dots)}</svg>'
+
+
+def _placed(found: NodeMap) -> list[tuple[float, float]]:
+    width, height = MAP_WIDTH - 2 * _MAP_MARGIN, MAP_HEIGHT - 2 * _MAP_MARGIN
+    return [(_MAP_MARGIN + x * width, _MAP_MARGIN + (1 - y) * height) for x, y in found.xy]
+
+
+def _edges(found: NodeMap, points: list[tuple[float, float]], evidence: Evidence) -> str:
+    """Edges between nodes that are shown, evenly taken from all of them."""
+    place = np.full(int(evidence.graph.num_nodes or 0), -1)
+    place[found.nodes] = np.arange(len(found.nodes))
+    ends = place[evidence.graph.edge_index.numpy()]
+    ends = ends[:, (ends.min(axis=0) >= 0) & (ends[0] < ends[1])]
+    kept = ends[:, spread(ends.shape[1], MOST_EDGES)].T.tolist() if ends.size else []
+    return svg.segments([(*points[u], *points[v]) for u, v in kept])
+
+
+def _draw(plot: Plot, curve: Curve) -> None:
+    plot.line(curve.x.tolist(), curve.y.tolist(), "main")

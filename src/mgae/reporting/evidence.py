@@ -1,0 +1,105 @@
+"""All that a run's page shows, taken from the run's directory."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mgae.errors import RunDirectoryError, UnsupportedError
+from mgae.evaluation.links import held_out_scores
+from mgae.graphs.message import MessageGraph
+from mgae.maps import NodeMap, Projection, node_map
+from mgae.pipeline import seed_configs
+from mgae.reporting.curves import Scored
+from mgae.reporting.links import StrongLinks, strong_links
+from mgae.reproduction import Published, published
+from mgae.results import RunResult, seed_result
+from mgae.rundirectory import RunDirectory
+from mgae.serving.calibration import Calibration
+from mgae.serving.predictor import Predictor
+from mgae.training.loop import EpochRecord
+from mgae.trial import Trial
+
+MOST_POINTS = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """A finished run; scores, map and links are those of its first seed.
+
+    Attributes:
+        part: whose pairs were scored, ``test`` or ``val``.
+        histories: for each seed its epochs, none where nothing was trained.
+        node_map: None where the method has no embeddings.
+    """
+
+    result: RunResult
+    paper: Published | None
+    environment: dict[str, Any]
+    graph: Data
+    histories: list[list[EpochRecord]]
+    part: str
+    scored: Scored | None
+    calibration: Calibration | None
+    node_map: NodeMap | None
+    links: StrongLinks
+
+
+def gather(path: Path, projection: Projection = "pca") -> Evidence:
+    """Read a finished run and score its held-out pairs again."""
+    directory = RunDirectory.open(path)
+    graph, configs = directory.graph(), seed_configs(directory.config)
+    homes = [directory.seed(config, graph) for config in configs]
+    seeds = [seed_result(home.metrics(), home.environment()["seconds"][0]) for home in homes]
+    split = homes[0].split(MessageGraph.of(graph))
+    trial = Trial(configs[0], graph, split=split)
+    trial.method.load_state_dict(_finite(homes[0].weights(), path))
+    predictor = Predictor.of(trial.method, configs[0], graph, split)
+    part = "test" if split.test.size(1) else "val"
+    return Evidence(
+        result=RunResult(directory.config, tuple(seeds), path),
+        paper=published(directory.config),
+        environment=directory.environment(),
+        graph=graph,
+        histories=[_history(home.path / "history.jsonl") for home in homes],
+        part=part,
+        scored=_scored(trial, part),
+        calibration=predictor.calibration,
+        node_map=_map(predictor, projection),
+        links=strong_links(predictor),
+    )
+
+
+def _finite(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
+    if not all(bool(values.isfinite().all()) for values in weights.values()):
+        raise RunDirectoryError(f"the model in {path} has weights that are not finite: train again")
+    return weights
+
+
+def _history(path: Path) -> list[EpochRecord]:
+    if not path.exists():
+        return []
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [EpochRecord(**json.loads(line)) for line in lines]
+
+
+def _scored(trial: Trial, part: str) -> Scored | None:
+    """Scores as they were measured: without the held-out edges, or with those OGB allows."""
+    if not all(pairs.size(1) for pairs in trial.split.pairs(part)):
+        return None
+    allowed = trial.config.evaluation.val_edges_as_input
+    scores = held_out_scores(trial.method, trial.split, part, allowed)
+    return Scored(*(side.double().numpy() for side in scores))
+
+
+def _map(predictor: Predictor, projection: Projection) -> NodeMap | None:
+    try:
+        embeddings = predictor.embed()
+    except UnsupportedError:
+        return None
+    return node_map(embeddings, predictor.graph, MOST_POINTS, predictor.config.seed, projection)

@@ -1,0 +1,1 @@
+"""The HTTP service of a trained model, and its page."""

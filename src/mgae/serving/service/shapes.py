@@ -1,0 +1,165 @@
+"""What the service takes and gives, as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, StrictStr
+
+from mgae.serving.service.limits import (
+    MOST_FEATURES,
+    MOST_ID_LENGTH,
+    MOST_K,
+    MOST_NEW_EDGES,
+    MOST_NEW_NODES,
+    MOST_PAIRS,
+)
+
+NodeId = (
+    Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
+    | Annotated[StrictStr, Field(max_length=MOST_ID_LENGTH)]
+)
+Features = Annotated[list[FiniteFloat], Field(max_length=MOST_FEATURES)]
+
+
+class Health(BaseModel):
+    """The service is up."""
+
+    status: str = "ok"
+
+
+class Info(BaseModel):
+    """What is served."""
+
+    graph: str
+    nodes: int
+    edges: int
+    features: int
+    directed: bool
+    method: str
+    task: str
+    protocol: str
+    embedding_width: int | None = Field(description="null where the method has no embeddings")
+    exact: bool = Field(description="whether all nodes are ranked, or candidates only")
+    test: dict[str, float] = Field(description="the run's test figures, in percent")
+    notes: list[str]
+    limits: dict[str, int]
+    version: str
+
+
+class Found(BaseModel):
+    """Ids that begin with the query or hold it."""
+
+    query: str
+    nodes: list[NodeId]
+
+
+class Node(BaseModel):
+    """A node and whom it is joined to; only the first neighbors, in their order."""
+
+    node: NodeId
+    degree: int
+    neighbors: list[NodeId]
+
+
+class Link(BaseModel):
+    """A node that may be joined to the one asked about."""
+
+    node: NodeId
+    score: float = Field(description="the logit")
+    probability: float | None = Field(description="calibrated; null without validation edges")
+
+
+class Recommendations(BaseModel):
+    """The likeliest links, the best first."""
+
+    node: NodeId
+    recommendations: list[Link]
+
+
+class Near(BaseModel):
+    """A node whose embedding points the same way."""
+
+    node: NodeId
+    cosine: float
+
+
+class Similar(BaseModel):
+    """The nearest first."""
+
+    node: NodeId
+    similar: list[Near]
+
+
+class Pairs(BaseModel):
+    """Pairs of ids to score."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    pairs: Annotated[list[tuple[NodeId, NodeId]], Field(max_length=MOST_PAIRS)]
+
+
+class PairScore(BaseModel):
+    """How likely a link is."""
+
+    source: NodeId
+    target: NodeId
+    score: float
+    probability: float | None
+
+
+class Scores(BaseModel):
+    """In the order of the pairs."""
+
+    scores: list[PairScore]
+
+
+class NewNode(BaseModel):
+    """A node that was not there in training."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    node: NodeId
+    features: Features
+
+
+class NewNodes(BaseModel):
+    """New nodes with their features, and their edges to known nodes or among themselves."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    nodes: Annotated[list[NewNode], Field(min_length=1, max_length=MOST_NEW_NODES)]
+    edges: Annotated[list[tuple[NodeId, NodeId]], Field(max_length=MOST_NEW_EDGES)] = []
+    k: Annotated[int, Field(ge=0, le=MOST_K, description="links to recommend for each")] = 0
+
+
+class Embedded(BaseModel):
+    """A new node's embedding and the links recommended for it."""
+
+    node: NodeId
+    embedding: list[float]
+    recommendations: list[Link]
+
+
+class EmbeddedNodes(BaseModel):
+    """In the order of the nodes."""
+
+    nodes: list[Embedded]
+
+
+class Map(BaseModel):
+    """Places of nodes on a plane, columns of equal length."""
+
+    nodes: list[NodeId]
+    x: list[int] = Field(description="0 to 65535")
+    y: list[int] = Field(description="0 to 65535, upwards")
+    group: list[int] = Field(description="a place in groups, or -1")
+    groups: list[str]
+    grouping: str
+    projection: str
+    total: int = Field(description="nodes of the graph; more than are shown where it is large")
+
+
+def plain(value: Any) -> Any:
+    """JSON has no NaN."""
+    return None if isinstance(value, float) and value != value else value  # noqa: PLR0124

@@ -1,0 +1,229 @@
+"""The page in a real browser: what a person does with it, and what she sees."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+import uvicorn
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from mgae.serving import Predictor
+from mgae.serving.service.application import create_app
+
+SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+expect.set_options(timeout=30_000)  # a busy machine is slow, and not wrong
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        missing = "the page's test needs Debian's chromium: apt-get install chromium"
+        if os.environ.get("MGAE_REQUIRE_BROWSER"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=FLAGS)
+        yield started
+        started.close()
+
+
+@contextmanager
+def served(app: Any) -> Iterator[str]:
+    """The app on a free port of this machine."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def address(predictor: Predictor) -> Iterator[str]:
+    with served(create_app(predictor, test={"auc": 91.5})) as at:
+        yield at
+
+
+@pytest.fixture(params=SIZES)
+def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """The page, opened; anything that goes wrong in it fails the test."""
+    width, height = SIZES[request.param]
+    context = browser.new_context(viewport={"width": width, "height": height})
+    opened = context.new_page()
+    wrong: list[str] = []
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
+    opened.on("request", lambda asked: wrong.append(asked.url) if address not in asked.url and not asked.url.startswith("data:") else None)  # fmt: skip # noqa: E501
+    opened.goto(address)
+    expect(opened.locator("#panel h1")).to_have_text("data")
+    yield opened
+    assert wrong == []
+    context.close()
+
+
+def colors(page: Page) -> dict[str, int]:
+    """How many pixels of the map have each color of the palette."""
+    return page.evaluate(
+        """async () => {
+          // Once for what was asked before, once more for what that has drawn.
+          for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame);
+          const canvas = document.getElementById("map");
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const found = {};
+          window.mgae.map.colors.forEach((hex, group) => {
+            const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+            let count = 0;
+            for (let at = 0; at < data.length; at += 4) {
+              const near = (value, wanted) => Math.abs(value - wanted) < 4;
+              if (data[at + 3] > 60 && near(data[at], r) && near(data[at + 1], g)
+                && near(data[at + 2], b)) count += 1;
+            }
+            found[`g${group}`] = count;
+          });
+          return found;
+        }"""
+    )
+
+
+def links(page: Page, name: str) -> list[str]:
+    return page.locator(f"[data-list={name}] a .id").all_inner_texts()
+
+
+def search(page: Page, text: str) -> None:
+    page.fill("#search", text)
+    expect(page.locator("#suggestions li").first).to_be_visible()
+
+
+def test_the_map_is_drawn_in_the_groups_colors(page: Page) -> None:
+    seen = colors(page)
+    assert seen["g0"] > 100
+    assert seen["g1"] > 100
+    assert seen["g2"] == 0  # the toy graph has two classes
+    expect(page.locator("#map-note")).to_contain_text("60 nodes, by PCA")
+    expect(page.locator("dl.figures")).to_contain_text("91.50")
+
+
+def test_nothing_is_wider_than_the_screen(page: Page) -> None:
+    search(page, "n20")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-list=recommended] a")).to_have_count(10)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_search_then_walk_along_a_recommendation(page: Page, predictor: Predictor) -> None:
+    search(page, "n2")
+    assert page.locator("#suggestions li").all_inner_texts() == predictor.find("n2", 12)
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#suggestions li[aria-selected=true]")).to_have_text("n21")
+    page.keyboard.press("Enter")
+    expect(page.locator("#panel h1")).to_have_text("n21")
+    assert links(page, "recommended") == [link.node for link in predictor.recommend("n21", 10)]
+    assert links(page, "similar") == [node for node, _ in predictor.similar("n21", 10)]
+    chips = page.locator("[data-list=neighbors] a").all_inner_texts()
+    assert chips == predictor.neighbors("n21")
+    before = colors(page)
+    first = links(page, "recommended")[0]
+    page.locator("[data-list=recommended] a").first.click()
+    expect(page.locator("#panel h1")).to_have_text(first)
+    assert page.evaluate("window.mgae.map.data.nodes[window.mgae.map.selected]") == first
+    assert colors(page) != before  # other lines and rings are drawn
+    page.go_back()
+    expect(page.locator("#panel h1")).to_have_text("n21")
+
+
+def test_a_dot_that_is_clicked_is_chosen(page: Page) -> None:
+    where = page.evaluate("window.mgae.map.screen(window.mgae.map.place('n30'))")
+    page.locator("#map").click(position={"x": where[0], "y": where[1]})
+    expect(page.locator("[data-list=recommended] a")).to_have_count(10)
+    chosen = page.locator("#panel h1").inner_text()
+    there = page.evaluate("(id) => window.mgae.map.screen(window.mgae.map.place(id))", chosen)
+    assert abs(there[0] - where[0]) + abs(there[1] - where[1]) < 12  # it, or one that covers it
+
+
+def test_the_map_moves_and_zooms_by_wheel_drag_and_keys(page: Page) -> None:
+    view = "window.mgae.map.view"
+    canvas = page.locator("#map")
+    box = canvas.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.wheel(0, -500)
+    page.wait_for_function(f"{view}.zoom > 2")
+    x = page.evaluate(f"{view}.x")
+    page.mouse.down()
+    page.mouse.move(box["x"] + 160, box["y"] + 100, steps=4)
+    page.mouse.up()
+    assert page.evaluate(f"{view}.x") < x
+    assert page.evaluate("location.hash") == ""  # a drag is no click
+    canvas.focus()
+    page.keyboard.press("0")
+    assert page.evaluate(view) == {"x": 0.5, "y": 0.5, "zoom": 1}
+    page.keyboard.press("+")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(f"{view}.zoom") == pytest.approx(1.4)
+    assert page.evaluate(f"{view}.x") > 0.5
+    page.get_by_label("Show everything").click()
+    assert page.evaluate(f"{view}.zoom") == 1
+
+
+def test_an_id_is_never_taken_for_markup(page: Page) -> None:
+    search(page, "<b>")
+    page.locator("#suggestions li").first.click()
+    expect(page.locator("#panel h1")).to_have_text("<b>bold</b>")
+    assert page.locator("#panel h1 b").count() == 0
+    page.evaluate("location.hash = '#node=a%2Fb'")
+    expect(page.locator("#panel h1")).to_have_text("a/b")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_color_schemes_are_there(browser: Browser, address: str, scheme: Any) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(address)
+    expect(page.locator("#panel h1")).to_have_text("data")
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == {"light": "rgb(246, 247, 249)", "dark": "rgb(16, 21, 28)"}[scheme]
+    assert colors(page)["g0"] > 100
+    page.close()
+
+
+def test_an_unknown_node_is_told_and_the_way_back_shown(browser: Browser, address: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}/#node=nobody")
+    expect(page.get_by_role("alert")).to_contain_text("unknown node 'nobody'")
+    page.get_by_text("Back to the overview").click()
+    expect(page.locator("#panel h1")).to_have_text("data")
+    page.close()
+
+
+def test_the_api_is_described_without_a_cdn(browser: Browser, address: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{address}/docs")
+    expect(page.locator(".route")).to_have_count(10)
+    expect(page.locator("article")).to_contain_text("/nodes/{id}/recommendations")
+    page.close()
+
+
+def test_a_guarded_page_asks_for_the_token(browser: Browser, predictor: Predictor) -> None:
+    with served(create_app(predictor, token="correct horse")) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.fill("#token", "wrong horse")
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("alert")).to_have_text("That is not the token.")
+        page.fill("#token", "correct horse")
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel h1")).to_have_text("data")
+        assert "correct" not in page.url
+        page.close()

@@ -1,0 +1,195 @@
+"""What is asked over HTTP is what the predictor says."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from mgae.serving import Predictor
+from mgae.serving.service.application import create_app
+from mgae.serving.service.limits import MOST_BYTES, MOST_PAIRS
+from tests.conftest import toy_data
+from tests.serving.service.conftest import ODD_IDS
+from tests.serving.test_predictor import fitted
+
+
+def path(node: Any, rest: str = "") -> str:
+    return f"/nodes/{quote(str(node), safe='')}{rest}"
+
+
+def test_info(client: TestClient) -> None:
+    info = client.get("/info").json()
+    assert (info["nodes"], info["edges"], info["features"]) == (60, 150, 6)
+    assert info["method"] == "mgae gcn"
+    assert info["embedding_width"] == 8
+    assert info["test"] == {"auc": 91.5}
+
+
+def test_nodes_are_found_by_a_part_of_their_id(client: TestClient) -> None:
+    assert client.get("/nodes", params={"query": "n1", "limit": 3}).json() == {
+        "query": "n1",
+        "nodes": ["n10", "n11", "n12"],
+    }
+    assert client.get("/nodes", params={"query": "zoë & å"}).json()["nodes"] == ["Zoë & Åse"]
+    assert client.get("/nodes", params={"query": "nobody"}).json()["nodes"] == []
+
+
+@pytest.mark.parametrize("node", [*ODD_IDS, "n20"])
+def test_a_node_of_any_name_has_its_three_pages(
+    client: TestClient, predictor: Predictor, node: str
+) -> None:
+    neighbors = predictor.neighbors(node)
+    assert client.get(path(node)).json() == {
+        "node": node,
+        "degree": len(neighbors),
+        "neighbors": neighbors,
+    }
+    links = client.get(path(node, "/recommendations"), params={"k": 4}).json()
+    assert links["node"] == node
+    expected = [(link.node, link.score, link.probability) for link in predictor.recommend(node, 4)]
+    assert [tuple(link.values()) for link in links["recommendations"]] == expected
+    assert not {link["node"] for link in links["recommendations"]} & {node, *neighbors}
+    near = client.get(path(node, "/similar"), params={"k": 2}).json()["similar"]
+    assert [tuple(row.values()) for row in near] == predictor.similar(node, 2)
+
+
+def test_only_so_many_neighbors_are_listed(client: TestClient, predictor: Predictor) -> None:
+    busiest = max(predictor.node_ids, key=lambda node: len(predictor.neighbors(node)))
+    answer = client.get(path(busiest), params={"limit": 2}).json()
+    assert answer["neighbors"] == predictor.neighbors(busiest)[:2]
+    assert answer["degree"] == len(predictor.neighbors(busiest)) > 2
+
+
+def test_integer_ids_stay_integers() -> None:
+    data = toy_data()
+    data.node_ids = list(range(100, 120))
+    client = TestClient(create_app(fitted(data)), base_url="http://localhost")
+    assert client.get("/nodes/103").json()["node"] == 103
+    scores = client.post("/score", json={"pairs": [[100, "101"]]}).json()["scores"]
+    assert scores[0]["source"] == 100
+    assert client.get("/nodes/99").status_code == 404
+
+
+def test_pairs_are_scored_in_their_order(client: TestClient, predictor: Predictor) -> None:
+    pairs = [("n20", "a/b"), ("日本", "n30"), ("n20", "a/b")]
+    answer = client.post("/score", json={"pairs": pairs}).json()["scores"]
+    expected = predictor.score_links(pairs)
+    assert [row["score"] for row in answer] == expected.logit.tolist()
+    assert [row["probability"] for row in answer] == expected.probability.tolist()
+    assert client.post("/score", json={"pairs": []}).json() == {"scores": []}
+
+
+def test_unseen_nodes_are_embedded_and_get_links(client: TestClient, predictor: Predictor) -> None:
+    features = {"new": [0.1] * 6, "newer": [0.5] * 6}
+    edges = [("new", "n20"), ("newer", "new")]
+    asked = {
+        "nodes": [{"node": node, "features": row} for node, row in features.items()],
+        "edges": edges,
+        "k": 3,
+    }
+    answer = client.post("/embed", json=asked).json()["nodes"]
+    assert [node["node"] for node in answer] == ["new", "newer"]
+    rows = np.array([node["embedding"] for node in answer], np.float32)
+    np.testing.assert_allclose(rows, predictor.embed_new(features, edges), rtol=1e-6)
+    links = predictor.recommend_new(features, edges, 3)
+    assert [link["node"] for link in answer[1]["recommendations"]] == [
+        link.node for link in links["newer"]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "body", "status", "detail"),
+    [
+        ("GET", "/nodes/nobody", None, 404, "unknown node 'nobody'"),
+        ("GET", "/nowhere", None, 404, "Not Found"),
+        ("DELETE", "/info", None, 405, "Method Not Allowed"),
+        ("GET", "/nodes/n20/similar?k=0", None, 422, "query.k: "),
+        ("GET", "/nodes/n20/recommendations?k=1001", None, 422, "query.k: "),
+        ("GET", "/nodes?limit=many", None, 422, "query.limit: "),
+        ("POST", "/score", {"pairs": [["n20", "nobody"]]}, 422, "unknown node 'nobody'"),
+        ("POST", "/score", {"pairs": [["n20"]]}, 422, "body.pairs.0"),
+        ("POST", "/score", {"pairs": [["n20", "n21"]] * (MOST_PAIRS + 1)}, 422, "body.pairs: "),
+        ("POST", "/score", {"pairs": [], "more": 1}, 422, "body.more: "),
+        ("POST", "/embed", {"nodes": [{"node": "new", "features": [1]}]}, 422, "features must"),
+        ("POST", "/embed", {"nodes": []}, 422, "body.nodes: "),
+        (
+            "POST",
+            "/embed",
+            {"nodes": [{"node": "new", "features": [3e38, -3e38] * 3}]},
+            422,
+            "features are too large",
+        ),
+        (
+            "POST",
+            "/embed",
+            {"nodes": [{"node": "new", "features": [0] * 6}] * 2},
+            422,
+            "nodes: two of the new nodes",
+        ),
+    ],
+)
+def test_a_problem_is_told_as_rfc_9457_has_it(
+    client: TestClient, method: str, address: str, body: Any, status: int, detail: str
+) -> None:
+    answer = client.request(method, address, json=body)
+    assert answer.status_code == status
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert problem["status"] == status
+    assert problem["type"] == "about:blank"
+    assert detail in problem["detail"]
+
+
+def test_text_that_is_no_json_is_a_problem_and_not_a_crash(client: TestClient) -> None:
+    for text in (b'{"pairs": [["\\ud800", "n20"]]}', b"[" * 5000, b"\xff", b"1" * 5000):
+        answer = client.post("/score", content=text, headers={"Content-Type": "application/json"})
+        assert answer.status_code in (400, 422)
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_body_is_bounded_with_and_without_a_length(client: TestClient) -> None:
+    headers = {"Content-Type": "application/json"}
+    long = b" " * (MOST_BYTES + 1)
+    assert client.post("/score", content=long, headers=headers).status_code == 413
+    pieces = (b" " * 2**20 for _ in range(5))
+    answer = client.post("/score", content=pieces, headers=headers)
+    assert answer.status_code == 413
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_map_has_a_place_for_every_node(client: TestClient, predictor: Predictor) -> None:
+    found = client.get("/map").json()
+    assert found["nodes"] == list(predictor.node_ids)
+    assert found["total"] == 60
+    for axis in ("x", "y"):
+        assert (min(found[axis]), max(found[axis])) == (0, 65535)
+    assert sorted(found["groups"]) == ["class 0", "class 1"]
+    names = [found["groups"][group] for group in found["group"]]
+    assert names[:3] == ["class 0", "class 1", "class 0"]  # toy labels alternate
+
+
+def test_a_method_without_embeddings_is_served_without_a_map(tmp_path: Any) -> None:
+    from tests.serving.test_predictor import named, ran
+
+    run = ran(tmp_path / "run", named(), method="common-neighbors", encoder=None, decoder=None)
+    client = TestClient(create_app(Predictor.load(run)), base_url="http://localhost")
+    assert client.get("/info").json()["embedding_width"] is None
+    assert client.get("/map").status_code == 404
+    assert client.get("/nodes/n3/similar").status_code == 422
+    assert len(client.get("/nodes/n3/recommendations?k=2").json()["recommendations"]) == 2
+
+
+def test_the_page_needs_nobody_else(client: TestClient) -> None:
+    for address in ("/", "/docs", "/palette.css"):
+        answer = client.get(address)
+        assert answer.status_code == 200
+        assert "http" not in answer.text.replace("http-equiv", "")
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+    for name in ("main", "map", "panel", "search", "api", "docs"):
+        script = client.get(f"/page/{name}.js")
+        assert script.status_code == 200
+        assert "http" not in script.text
