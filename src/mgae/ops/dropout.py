@@ -36,8 +36,9 @@ def kept(
     dropped, bits = _share(p)
     shifts = torch.arange(0, 32, bits, dtype=torch.int32)
     words = random_words(-(-shape.numel() // shifts.numel()), generator)
-    numbers = (words.unsqueeze(1) >> shifts).bitwise_and_((1 << bits) - 1)
-    stays = numbers.add_((1 << bits) - dropped).bitwise_right_shift_(bits)
+    stays = (words.unsqueeze(1) >> shifts).bitwise_and_((1 << bits) - 1)
+    if (dropped, bits) != (1, 1):  # a single bit with 1 added carries where it is 1 already
+        stays.add_((1 << bits) - dropped).bitwise_right_shift_(bits)
     return stays.flatten()[: shape.numel()].view(shape).to(dtype)
 
 
