@@ -39,10 +39,10 @@ def test_the_chunk_is_lowered_first() -> None:
     graph = toy_graph()
     need = training_bytes(RunConfig(), graph) / GIB
     chosen, told = fitted(limited(0.6 * need), graph)
-    assert chosen.train.chunk_size == 1024
+    assert chosen.train.chunk_size == 2048
     assert chosen.train.fanouts is None
     assert told is not None
-    assert "train.chunk_size is lowered to 1024" in told
+    assert "train.chunk_size is lowered to 2048" in told
 
 
 def test_then_neighborhoods_are_sampled() -> None:
@@ -71,11 +71,11 @@ def test_a_limit_that_cannot_be_kept_is_refused() -> None:
 
 def test_without_a_limit_free_memory_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     class Little:
-        available = 30 * 2**20
+        available = 60 * 2**20
 
     monkeypatch.setattr(psutil, "virtual_memory", Little)
     chosen, told = fitted(RunConfig(), toy_graph())
-    assert chosen.train.chunk_size < 2048
+    assert chosen.train.chunk_size < 4096
     assert told is not None
 
 

@@ -56,6 +56,16 @@ def test_values_and_gradients_equal_those_of_the_parts(depth: int, count: int, p
     )
 
 
+def test_pairs_are_worked_on_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    tensors = drawn(7, 2)
+    whole = fused(*tensors, 0.5)
+    gradients = torch.autograd.grad(whole.sum(), tensors)
+    monkeypatch.setattr("mgae.ops.crosscorrelation._BLOCK", 3)
+    blocks = fused(*tensors, 0.5)
+    torch.testing.assert_close(blocks, whole)
+    torch.testing.assert_close(torch.autograd.grad(blocks.sum(), tensors), gradients)
+
+
 def test_two_calls_before_their_backwards_do_not_disturb_each_other() -> None:
     first, second = drawn(6, 2), drawn(5, 2)
     alone = [torch.autograd.grad(fused(*t, 0.5).sum(), t) for t in (first, second)]

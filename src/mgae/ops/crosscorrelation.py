@@ -9,16 +9,11 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from mgae.ops.backend import has_kernels
-from mgae.ops.perceptron import (
-    Dropped,
-    Layer,
-    flow_back,
-    perceptron,
-    read_units,
-    scaled,
-    weight_gradients,
-)
+from mgae.ops.perceptron import Dropped, Layer, flow_back, last_gradients, perceptron, read_units
 from mgae.ops.scratch import scratch
+
+# So many pairs at a time: their products stay in the cache between the steps made with them.
+_BLOCK = 1024
 
 
 def cross_correlation(heads: Tensor, tails: Tensor) -> Tensor:
@@ -41,8 +36,8 @@ def cross_perceptron(
 ) -> Tensor:
     """``perceptron(cross_correlation(heads, tails), …)``: [n].
 
-    The products, the largest thing there is, are not kept for the backward pass but formed again:
-    that is cheaper than fresh memory for them.
+    The products, the largest thing there is, are never all there: they are formed for some pairs
+    at a time, and again in the backward pass. That is cheaper than memory for them.
     """
     if not has_kernels(heads):
         return perceptron(cross_correlation(heads, tails), hidden, last, p, generator)
@@ -63,8 +58,11 @@ class _CrossPerceptron(torch.autograd.Function):
         end: Tensor,
         drawn: Dropped,
     ) -> Tensor:
-        units = read_units(_crossed(heads, tails), weight, bias, drawn)
-        out = scaled(last, drawn)
+        units = heads.new_empty(len(heads), bias.numel())
+        for part in _parts(len(heads)):
+            crossed = _crossed(heads[part], tails[part])
+            read_units(crossed, weight, bias, drawn.part(part), units[part])
+        out = drawn.scaled(last)
         ctx.save_for_backward(heads, tails, weight, units, out)
         ctx.scale = drawn.scale
         return torch.mv(units, out) + end
@@ -73,13 +71,25 @@ class _CrossPerceptron(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         heads, tails, weight, units, out = ctx.saved_tensors
-        flow, crossed = flow_back(units, grads[0]), _crossed(heads, tails)
-        weights = weight_gradients(crossed, units, out, ctx.scale, flow, grads[0])
-        # Nobody needs the products any more: their gradient takes their place.
-        torch.mm(flow, weight * out.unsqueeze(1), out=crossed)
-        blocks = crossed.view(len(heads), heads.size(1), tails.size(1), heads.size(2))
-        ends = _summed(blocks, tails), _summed(blocks.transpose(1, 2), heads)
-        return *ends, *weights, None
+        by_out, weights = weight * out.unsqueeze(1), torch.zeros_like(weight)
+        biases = torch.zeros_like(out)
+        to_heads, to_tails = torch.empty_like(heads), torch.empty_like(tails)
+        for part in _parts(len(heads)):
+            flow = flow_back(units[part], grads[0][part])
+            crossed = _crossed(heads[part], tails[part])
+            weights.addmm_(flow.t(), crossed)
+            biases += flow.sum(dim=0)
+            # Nobody needs the products any more: their gradient takes their place.
+            torch.mm(flow, by_out, out=crossed)
+            blocks = crossed.view(len(flow), heads.size(1), tails.size(1), heads.size(2))
+            _sum_blocks(blocks, tails[part], to_heads[part])
+            _sum_blocks(blocks.transpose(1, 2), heads[part], to_tails[part])
+        own = weights.mul_(out.unsqueeze(1)), biases * out
+        return to_heads, to_tails, *own, *last_gradients(units, ctx.scale, grads[0]), None
+
+
+def _parts(count: int) -> list[slice]:
+    return [slice(start, start + _BLOCK) for start in range(0, max(1, count), _BLOCK)]
 
 
 def _crossed(heads: Tensor, tails: Tensor) -> Tensor:
@@ -88,9 +98,8 @@ def _crossed(heads: Tensor, tails: Tensor) -> Tensor:
     return torch.mul(heads.unsqueeze(2), tails.unsqueeze(1), out=blocks).flatten(1)
 
 
-def _summed(blocks: Tensor, other: Tensor) -> Tensor:
-    """Σ_j blocks[:, k, j] ⊙ other[:, j] for each k."""
-    sums = blocks[:, :, 0] * other[:, :1]
+def _sum_blocks(blocks: Tensor, other: Tensor, sums: Tensor) -> None:
+    """Write Σ_j blocks[:, k, j] ⊙ other[:, j] for each k."""
+    torch.mul(blocks[:, :, 0], other[:, :1], out=sums)
     for j in range(1, other.size(1)):
         sums.addcmul_(blocks[:, :, j], other[:, j : j + 1])
-    return sums

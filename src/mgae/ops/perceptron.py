@@ -57,16 +57,20 @@ class Dropped:
         shape = torch.Size([count, hidden[1].numel()])
         return cls(kept(shape, p, generator, hidden[0].dtype), kept_scale(p))
 
+    def part(self, part: slice) -> Dropped:
+        """The same for some of the inputs."""
+        return self if self.mask is None else Dropped(self.mask[part], self.scale)
 
-def read_units(x: Tensor, weight: Tensor, bias: Tensor, dropped: Dropped) -> Tensor:
-    """The hidden units [n, width], without the dropout's scale."""
-    units = torch.addmm(bias, x, weight.t()).clamp_min_(0)
-    return units if dropped.mask is None else units.mul_(dropped.mask)
+    def scaled(self, last_weight: Tensor) -> Tensor:
+        """The last weights [width] with the scale in them: there it is cheap, they are few."""
+        return last_weight.view(-1) * self.scale
 
 
-def scaled(last_weight: Tensor, dropped: Dropped) -> Tensor:
-    """The last weights [width] with the dropout's scale: it goes there, since they are few."""
-    return last_weight.view(-1) * dropped.scale
+def read_units(x: Tensor, weight: Tensor, bias: Tensor, dropped: Dropped, units: Tensor) -> None:
+    """Write the hidden units [n, width], without the dropout's scale."""
+    torch.addmm(bias, x, weight.t(), out=units).clamp_min_(0)
+    if dropped.mask is not None:
+        units.mul_(dropped.mask)
 
 
 def flow_back(units: Tensor, grad: Tensor) -> Tensor:
@@ -77,16 +81,9 @@ def flow_back(units: Tensor, grad: Tensor) -> Tensor:
     return torch.sign(units).mul_(grad.unsqueeze(1))
 
 
-def weight_gradients(
-    x: Tensor, units: Tensor, out: Tensor, scale: float, flow: Tensor, grad: Tensor
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of both layers' weights and biases; ``out`` enters here, not in [n, width]."""
-    return (
-        (flow.t() @ x).mul_(out.unsqueeze(1)),
-        flow.sum(dim=0) * out,
-        (torch.mv(units.t(), grad) * scale).unsqueeze(0),
-        grad.sum().view(1),
-    )
+def last_gradients(units: Tensor, scale: float, grad: Tensor) -> tuple[Tensor, Tensor]:
+    """The gradients of the last layer's weights and bias."""
+    return (torch.mv(units.t(), grad) * scale).unsqueeze(0), grad.sum().view(1)
 
 
 class _Perceptron(torch.autograd.Function):
@@ -94,7 +91,8 @@ class _Perceptron(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, last: Tensor, end: Tensor, drawn: Dropped
     ) -> Tensor:
-        units, out = read_units(x, weight, bias, drawn), scaled(last, drawn)
+        units, out = x.new_empty(len(x), bias.numel()), drawn.scaled(last)
+        read_units(x, weight, bias, drawn, units)
         ctx.save_for_backward(x, weight, units, out)
         ctx.scale = drawn.scale
         return torch.mv(units, out) + end
@@ -102,7 +100,10 @@ class _Perceptron(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """The last weights enter where they are few: in the first weights, not in [n, width]."""
         x, weight, units, out = ctx.saved_tensors
         flow = flow_back(units, grads[0])
         back = flow @ (weight * out.unsqueeze(1)) if ctx.needs_input_grad[0] else None
-        return back, *weight_gradients(x, units, out, ctx.scale, flow, grads[0]), None
+        weights = (flow.t() @ x).mul_(out.unsqueeze(1))
+        biases = flow.sum(dim=0) * out
+        return back, weights, biases, *last_gradients(units, ctx.scale, grads[0]), None
