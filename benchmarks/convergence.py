@@ -35,9 +35,9 @@ def until_best(
 
 
 def measure(name: str) -> dict[str, float]:
-    """Both on one split, without stopping early."""
+    """Both on one split and with one model, without stopping early."""
     graph = load_graph(name)
-    config = paper_config(graph=name, protocol="paper")
+    config = paper_config(graph=name, protocol="paper", encoder={"feature_dropout": 0.0})
     chance = torch.Generator().manual_seed(0)
     split = split_links(MessageGraph.of(graph), config.split, chance)
     ours = OurTraining(config, split.message)
