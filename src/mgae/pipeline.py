@@ -18,6 +18,7 @@ from mgae.graphs.opening import open_graph
 from mgae.memory import fitted
 from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory, check_free, write_record
+from mgae.splits.hard import too_costly
 from mgae.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.trial import Trial
 
@@ -80,7 +81,7 @@ def run_opened(
     """`run` for a graph that `open_graph` gave."""
     message = MessageGraph.of(graph)
     config, told = fitted(config, message)
-    for note in (told, _too_few(config, message)):
+    for note in (told, _too_few(config, message), _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
@@ -99,6 +100,14 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
     if config.task != "links" or count >= _FEW_EDGES:
         return None
     return f"only about {max(1, count)} edges are left for the test: its figures will be rough"
+
+
+def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
+    """Why there are no hard negatives, though they are asked for."""
+    official = graph.get("test_edges")
+    drawn = int(config.split.test_ratio * message.pairs.size(1))
+    held = drawn if official is None else official.size(1)
+    return too_costly(message, held, config.evaluation.hard_negatives or 0)
 
 
 def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
