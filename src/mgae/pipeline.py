@@ -11,7 +11,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.config import RunConfig
+from mgae.config import EvaluationSettings, RunConfig
 from mgae.errors import MGAEError, TrainingError
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
@@ -119,21 +119,31 @@ def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
     return _run_seeds(directory.config, graph, directory, observer)
 
 
-def evaluate(path: str | Path, observer: Observer | None = None) -> RunResult:
-    """Measure a finished run again, from its graph, split and weights."""
+def evaluate(
+    path: str | Path,
+    observer: Observer | None = None,
+    settings: EvaluationSettings | None = None,
+) -> RunResult:
+    """Measure a finished run again, from its graph, split and weights.
+
+    ``settings`` measure it in another way than when it was trained.
+    """
     observer = observer or Observer()
     directory = RunDirectory.open(Path(path))
+    whole = directory.config
+    if settings is not None:
+        whole = whole.changed(evaluation=settings.model_dump(exclude_none=True))
     graph = directory.graph()
     observer.on_graph(graph)
     results = []
-    for index, config in enumerate(seed_configs(directory.config)):
+    for index, config in enumerate(seed_configs(whole)):
         observer.on_run(index, config)
         home = directory.seed(config, graph)
         stored = seed_result(home.metrics(), home.environment()["seconds"][0])
         trial = Trial(config, graph, split=home.split(MessageGraph.of(graph)))
         trial.method.load_state_dict(home.weights())
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
-    return RunResult(directory.config, tuple(results), directory.path)
+    return RunResult(whole, tuple(results), directory.path)
 
 
 def seed_configs(config: RunConfig) -> list[RunConfig]:

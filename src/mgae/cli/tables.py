@@ -36,7 +36,7 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
     ours = " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
     table.add_row(ours, *(str(result.test[name]) for name in columns), style="bold")
     if paper is not None:
-        cells = (_printed(paper, name) for name in columns)
+        cells = (paper.text(name) for name in columns)
         table.add_row(f"paper ({paper.source})", *cells)
     table.add_section()
     for floor, figures in result.floors.items():
@@ -86,13 +86,6 @@ def print_rows(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
 
 def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def _printed(paper: Published, name: str) -> str:
-    if name not in paper.figures:
-        return "–"
-    mean, std = paper.figures[name]
-    return f"{mean:.2f} ± {std:.2f}"
 
 
 def _remarks(result: RunResult, paper: Published | None) -> list[str]:
