@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import comparing, graphs, lists, training
+from mgae.cli import comparing, graphs, lists, reproducing, training
 from mgae.cli.running import Interrupted
 from mgae.errors import MGAEError
 from mgae.version import __version__
@@ -43,6 +43,7 @@ def _options(
 app.command("train")(training.train)
 app.command("evaluate")(training.evaluate)
 app.command("compare")(comparing.compare)
+app.command("reproduce")(reproducing.reproduce)
 app.add_typer(graphs.datasets, name="datasets")
 app.command("inspect")(graphs.inspect)
 app.command("methods")(lists.methods)
