@@ -26,13 +26,15 @@ class LiveTable(TableObserver):
 
     def __init__(self, shown: bool, jobs: int) -> None:
         self.console = Console(stderr=True, quiet=not shown)
-        self.live = Live(console=self.console, get_renderable=self._view, transient=True)
         self.drawing, self.jobs = shown and self.console.is_terminal, jobs
         self.cells: list[Cell] = []
         self.records: dict[int, Record] = {}
         self.earlier: Mapping[int, Record] = {}
         self.columns: Mapping[str, Sequence[str]] = {}
         self.now: tuple[int, str] | None = None
+        self.live = Live(
+            console=self.console, get_renderable=self._view, transient=True, refresh_per_second=2
+        )
 
     def __enter__(self) -> Self:
         if self.drawing:

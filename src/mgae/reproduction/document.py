@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mgae.cells import CellResult, config_hash, settings_of
+from mgae.cells import CellResult, settings_of
 from mgae.errors import RunDirectoryError
 from mgae.reproduction.paper import published, remark
 from mgae.reproduction.tables import Cell, Table
@@ -26,7 +26,7 @@ def record_of(cell: Cell, found: CellResult) -> Record:
     about = {key: value for key, value in environment.items() if key not in ("seeds", "seconds")}
     return {
         "status": DONE,
-        "config_hash": config_hash(cell.config),
+        "config_hash": cell.config_hash,
         "settings": settings_of(cell.config),
         **{key: metrics[key] for key in ("seeds", "epochs", "best_epochs", "test", "val")},
         "seconds": [round(seed.seconds, 3) for seed in found.result.seeds],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any
 
@@ -42,6 +42,11 @@ class Cell:
     config: RunConfig
     is_papers: bool
     trained: RunConfig | None = None
+
+    @cached_property
+    def config_hash(self) -> str:
+        """A checksum of the settings."""
+        return config_hash(self.config)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 from collections.abc import Mapping, Sequence
 
-from mgae.cells import config_hash
 from mgae.reproduction.document import DONE, Record
 from mgae.reproduction.tables import Cell
 
@@ -33,7 +32,7 @@ def seconds_left(
 
 def _missing(cell: Cell, earlier: Record | None) -> int:
     """Runs of a cell that are still to be done."""
-    if earlier is None or earlier.get("config_hash") != config_hash(cell.config):
+    if earlier is None or earlier.get("config_hash") != cell.config_hash:
         return cell.config.runs
     return max(0, cell.config.runs - len(earlier["seeds"]))
 
