@@ -12,6 +12,7 @@ from typing import Any
 from mgae.cells import config_hash
 from mgae.config import RunConfig, merge
 from mgae.errors import ConfigError, UnknownName
+from mgae.registry import METHODS, PARTS
 from mgae.reproduction.paper import paper_config
 
 STATISTICS = "statistics"
@@ -91,8 +92,7 @@ class Table:
             "runs": runs or row.runs.get(dataset, usual),
             "evaluation": {"floors": ()},
         }
-        # A floor has no training: of what is given for all it takes what decides the measuring.
-        shared = given if row.group != "floor" else _measuring(given)
+        shared = _taken(row, given)
         plain = paper_config(**merge(about, shared))
         own = merge(self.settings.get(dataset, {}), row.settings)
         config = paper_config(**merge(about, own, shared)) if own else plain
@@ -174,8 +174,13 @@ def _points(row: Row, ratios: Mapping[str, Sequence[float]]) -> list[Row]:
     ]
 
 
-def _measuring(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: given[key] for key in ("seed", "split", "evaluation") if key in given}
+def _taken(row: Row, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Of what is given for all rows: not a part that the method lacks, nor training for a floor."""
+    known = METHODS[row.method].extras["parts"]
+    taken = {key: value for key, value in given.items() if key not in PARTS or key in known}
+    if row.group != "floor":
+        return taken
+    return {key: value for key, value in taken.items() if key in ("seed", "split", "evaluation")}
 
 
 @cache
