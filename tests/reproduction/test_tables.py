@@ -143,8 +143,8 @@ def test_a_curve_has_a_line_for_each_ratio_and_a_panel_for_each_graph() -> None:
     assert found["0.7"] == ["**97.00 ± 0.50**", "**96.50 ± 0.50**", "3"]
     panels = picture(doc).axes
     assert [panel.get_title() for panel in panels] == [
-        "PubMed (3 runs a point)",
-        "ogbl-ddi (3 runs a point)",
+        "PubMed (3 runs a point, 10 epochs at most)",
+        "ogbl-ddi (3 runs a point, 10 epochs at most)",
     ]
     assert [len(panel.lines) for panel in panels] == [3, 3], "two curves and the paper's ratio"
 

@@ -25,7 +25,11 @@ def picture(doc: Record) -> Figure:
     panels = figure.subplots(1, count, squeeze=False)[0]
     for panel, dataset in zip(panels, datasets, strict=False):
         (_curves if curve else _dots)(panel, doc, dataset)
-    figure.suptitle(f"{doc['title']} (the paper's {doc['source']}), {doc['protocol']}", fontsize=11)
+    protocol = "" if doc["protocol"] == "paper" else f", protocol {doc['protocol']}"
+    figure.suptitle(f"{doc['title']} (the paper's {doc['source']}{protocol})", fontsize=11)
+    if not curve:
+        panels[0].scatter([], [], **diamond(), label="the paper's mean (small dots: our runs)")
+        figure.legend(loc="outside lower center", fontsize=8, frameon=False)
     return figure
 
 
@@ -59,9 +63,9 @@ def _dots(panel: Axes, doc: Record, dataset: str) -> None:
     panel.set_title(display(dataset), fontsize=10)
     panel.grid(axis="x", color="#e3e3e3")
     panel.set_axisbelow(True)
-    if any(printed_mean(row["cells"][dataset], metric) is not None for row in rows):
-        panel.scatter([], [], **diamond(), label="the paper's")
-        panel.legend(loc="best", fontsize=8)
+    learned = sum(row["group"] != "floor" for row in rows)
+    if 0 < learned < len(rows):
+        panel.axhline(learned - 0.5, color="#444444", linewidth=0.8)
     plain(panel)
 
 
@@ -89,7 +93,9 @@ def _curves(panel: Axes, doc: Record, dataset: str) -> None:
     panel.set_xticks([tenth / 10 for tenth in range(1, 10)])
     panel.set_xlabel("ω, the share of masked edges (dotted: the paper's choice)", fontsize=9)
     panel.set_ylabel(f"{heading(metric)}, %")
-    panel.set_title(f"{display(dataset)} ({runs} run{'s' * (runs > 1)} a point)", fontsize=10)
+    epochs = max((max(row["cells"][dataset]["epochs"]) for row in rows), default=0)
+    counted = f"{runs} run{'s' * (runs > 1)} a point, {epochs} epochs at most"
+    panel.set_title(f"{display(dataset)} ({counted})", fontsize=10)
     panel.grid(color="#e3e3e3")
     panel.set_axisbelow(True)
     panel.legend(fontsize=9)
