@@ -91,6 +91,19 @@ def test_a_changed_setting_or_graph_begins_anew_and_says_so(tmp_path: Path, grap
         assert cell.result.test == run(settings, other).test
 
 
+def test_another_cells_models_are_measured_anew_and_not_trained_again(
+    tmp_path: Path, graph: Data
+) -> None:
+    run_cell(config(), tmp_path / "plain", graph)
+    other = config(evaluation={"floors": (), "val_edges_as_input": True})
+    watch = Watch()
+    found = run_cell(other, tmp_path / "other", graph, watch, trained=tmp_path / "plain")
+    assert (watch.epochs, watch.runs) == (0, [0, 1])
+    assert found.result.test == run(other, graph).test != run(config(), graph).test
+    again = run_cell(other, tmp_path / "other", graph, watch, trained=tmp_path / "nowhere")
+    assert again.result == found.result
+
+
 def test_a_refusal_leaves_nothing_behind(tmp_path: Path) -> None:
     bare = toy_data(num_features=None)
     with pytest.raises(UnsupportedError, match="graphmae"):

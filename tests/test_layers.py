@@ -16,6 +16,8 @@ ORDER = [
     "registry",
     "seeding",
     "files",
+    "markdown",
+    "drawing",
     "config",
     "ops",
     "graphs",

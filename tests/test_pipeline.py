@@ -90,6 +90,34 @@ def test_strict_keeps_one_split_over_the_runs(tmp_path: Path) -> None:
     assert result.seeds[0].floors == result.seeds[1].floors
 
 
+def test_hard_negatives_are_kept_with_the_run_and_measured_again(tmp_path: Path) -> None:
+    strict = config(protocol="strict", evaluation={"floors": ["common-neighbors"]})
+    result = run(strict, data(), tmp_path / "run")
+    assert {"auc", "hard_mrr", "hard_hits@10"} <= result.test.keys() & set(result.shown)
+    assert "hard_mrr" in result.floors["common-neighbors"]
+    assert "hard_mrr" not in result.val
+    assert load_file(tmp_path / "run/split.safetensors")["test_hard_negatives"].size(2) == 100
+    assert evaluate(tmp_path / "run").test == result.test
+    without = run(config(protocol="strict", evaluation={"hard_negatives": 0}), data())
+    assert "hard_mrr" not in without.test
+
+
+def test_hard_negatives_that_cost_too_much_are_left_out_with_a_note(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Notes(Observer):
+        told = ""
+
+        def on_note(self, text: str) -> None:
+            self.told += text
+
+    monkeypatch.setattr("mgae.ops.pagerank.MOST_PRODUCTS", 100)
+    notes = Notes()
+    result = run(config(protocol="strict", evaluation={"floors": ()}), data(), observer=notes)
+    assert "no hard negatives: to rank the candidates of" in notes.told
+    assert "hard_mrr" not in result.test
+
+
 def test_a_run_without_a_directory_writes_nothing(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(config(), data()).directory is None

@@ -24,7 +24,7 @@ from mgae.errors import MGAEError
 from mgae.files import write_json
 from mgae.graphs.checks import checked
 from mgae.peakmemory import PeakMemory
-from mgae.pipeline import Observer, resume, run_opened, seed_configs
+from mgae.pipeline import Observer, evaluate, resume, run_opened, seed_configs
 from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory
 from mgae.training.loop import EpochRecord
@@ -39,9 +39,16 @@ class CellResult:
 
 
 def run_cell(
-    config: RunConfig, folder: Path, graph: Data, observer: Observer | None = None
+    config: RunConfig,
+    folder: Path,
+    graph: Data,
+    observer: Observer | None = None,
+    trained: Path | None = None,
 ) -> CellResult:
     """Run what is missing of a cell, and read the rest.
+
+    ``trained`` is the folder of a finished cell that differs in the evaluation alone: its models
+    are measured anew instead of being trained again.
 
     Raises:
         MGAEError: what the method says against the graph; nothing is left behind then.
@@ -50,7 +57,7 @@ def run_cell(
     _begin(folder, _asked(config, graph), observer)
     try:
         seeds = [
-            _run_seed(one, folder / f"seed-{one.seed}", graph, _OneRun(observer, index))
+            _run_seed(one, folder / f"seed-{one.seed}", graph, _OneRun(observer, index), trained)
             for index, one in enumerate(seed_configs(config))
         ]
     except MGAEError:
@@ -75,10 +82,19 @@ def fingerprint(graph: Data) -> str:
     return digest.hexdigest()
 
 
+def settings_of(config: RunConfig) -> dict[str, Any]:
+    """What makes two cells the same: everything but the seeds."""
+    return config.model_dump(exclude_none=True, mode="json", exclude={"seed", "runs"})
+
+
+def config_hash(config: RunConfig) -> str:
+    """A short checksum of a cell's settings."""
+    text = json.dumps(settings_of(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
 def _asked(config: RunConfig, graph: Data) -> dict[str, Any]:
-    """What makes two cells the same: everything but the number of seeds."""
-    settings = config.model_dump(exclude_none=True, mode="json", exclude={"seed", "runs"})
-    return {"graph": fingerprint(graph), "settings": settings}
+    return {"graph": fingerprint(graph), "settings": settings_of(config)}
 
 
 def _begin(folder: Path, asked: dict[str, Any], observer: Observer) -> None:
@@ -91,10 +107,14 @@ def _begin(folder: Path, asked: dict[str, Any], observer: Observer) -> None:
         write_json(file, asked)
 
 
-def _run_seed(config: RunConfig, folder: Path, graph: Data, observer: Observer) -> SeedResult:
+def _run_seed(
+    config: RunConfig, folder: Path, graph: Data, observer: Observer, trained: Path | None
+) -> SeedResult:
     if (folder / "metrics.json").exists():
-        home = RunDirectory.open(folder)
+        home = RunDirectory(folder)
         return seed_result(home.metrics(), home.environment()["seconds"][0])
+    if trained is not None:
+        return _measure_seed(config, folder, trained / folder.name, observer)
     _warm_up()
     with PeakMemory() as memory:
         if (folder / "config.toml").exists():
@@ -105,6 +125,14 @@ def _run_seed(config: RunConfig, folder: Path, graph: Data, observer: Observer) 
             result = run_opened(config, graph, folder, observer)
     write_json(folder / "memory.json", {"peak_bytes": memory.peak_bytes})
     return result.seeds[0]
+
+
+def _measure_seed(config: RunConfig, folder: Path, trained: Path, observer: Observer) -> SeedResult:
+    result = evaluate(trained, observer, config.evaluation)
+    (seed,) = result.seeds
+    folder.mkdir(parents=True, exist_ok=True)
+    RunDirectory(folder).write_result(result.metrics(), [seed.seed], [seed.seconds])
+    return seed
 
 
 @cache

@@ -122,6 +122,10 @@ class EvaluationSettings(Settings):
         False, description="encode the test from validation edges too; OGB allows it on collab only"
     )
 
+    hard_negatives: int | None = Field(
+        None, ge=0, description="pairs per test edge that look like edges; 0 or absent: none"
+    )
+
     @field_validator("floors")
     @classmethod
     def _known(cls, floors: tuple[str, ...]) -> tuple[str, ...]:
@@ -240,6 +244,8 @@ def _complete_sections(config: dict[str, Any], dataset: Mapping[str, Any]) -> No
         "floors": _FLOORS.get(task, ()),
         "val_edges_as_input": dataset.get("val_edges_at_test", False),
     }
+    if strict and task == "links":
+        evaluation["hard_negatives"] = 100
     # A method may bring what its training needs, as a learning rate far from the others'.
     usual_train = METHODS[config["method"].kind].extras.get("train", {})
     train = {"monitor": dataset.get("monitor", "auc"), **usual_train}

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where there is no such lock
+    fcntl = None  # type: ignore[assignment]
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -25,6 +31,15 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock among processes, for which an empty file stands; its end frees it in any case."""
+    with path.open("w") as stream:
+        if fcntl is not None:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
 
 
 def write_text(path: Path, text: str) -> None:

@@ -11,13 +11,14 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.config import RunConfig
+from mgae.config import EvaluationSettings, RunConfig
 from mgae.errors import MGAEError, TrainingError
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
 from mgae.memory import fitted
 from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory, check_free, write_record
+from mgae.splits.hard import too_costly
 from mgae.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.trial import Trial
 
@@ -80,7 +81,7 @@ def run_opened(
     """`run` for a graph that `open_graph` gave."""
     message = MessageGraph.of(graph)
     config, told = fitted(config, message)
-    for note in (told, _too_few(config, message)):
+    for note in (told, _too_few(config, message), _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
@@ -101,6 +102,14 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
     return f"only about {max(1, count)} edges are left for the test: its figures will be rough"
 
 
+def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
+    """Why there are no hard negatives, though they are asked for."""
+    official = graph.get("test_edges")
+    drawn = int(config.split.test_ratio * message.pairs.size(1))
+    held = drawn if official is None else official.size(1)
+    return too_costly(message, held, config.evaluation.hard_negatives or 0)
+
+
 def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
     """Go on with a run that was broken off, to the result it would have had."""
     observer = observer or Observer()
@@ -110,21 +119,31 @@ def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
     return _run_seeds(directory.config, graph, directory, observer)
 
 
-def evaluate(path: str | Path, observer: Observer | None = None) -> RunResult:
-    """Measure a finished run again, from its graph, split and weights."""
+def evaluate(
+    path: str | Path,
+    observer: Observer | None = None,
+    settings: EvaluationSettings | None = None,
+) -> RunResult:
+    """Measure a finished run again, from its graph, split and weights.
+
+    ``settings`` measure it in another way than when it was trained.
+    """
     observer = observer or Observer()
     directory = RunDirectory.open(Path(path))
+    whole = directory.config
+    if settings is not None:
+        whole = whole.changed(evaluation=settings.model_dump(exclude_none=True))
     graph = directory.graph()
     observer.on_graph(graph)
     results = []
-    for index, config in enumerate(seed_configs(directory.config)):
+    for index, config in enumerate(seed_configs(whole)):
         observer.on_run(index, config)
         home = directory.seed(config, graph)
         stored = seed_result(home.metrics(), home.environment()["seconds"][0])
         trial = Trial(config, graph, split=home.split(MessageGraph.of(graph)))
         trial.method.load_state_dict(home.weights())
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
-    return RunResult(directory.config, tuple(results), directory.path)
+    return RunResult(whole, tuple(results), directory.path)
 
 
 def seed_configs(config: RunConfig) -> list[RunConfig]:

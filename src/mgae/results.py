@@ -11,6 +11,7 @@ from typing import Any
 from mgae.config import RunConfig
 
 Figures = dict[str, float]
+_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR", "hard_mrr": "hard MRR"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ class RunResult:
     @property
     def shown(self) -> list[str]:
         """The metrics that the protocol asks for: on OGB's graphs Hits@K, as they are ranked."""
+        if "hard_mrr" in self.test:
+            return [name for name in self.test if "hits@" not in name or name == "hard_hits@10"]
         if self.config.task == "nodes" or self.config.protocol == "strict":
             return list(self.test)
         by_hits = self.config.ranked_by.startswith("hits@")
@@ -129,7 +132,7 @@ def heading(metric: str) -> str:
     >>> heading("auc"), heading("macro_f1")
     ('AUC', 'macro f1')
     """
-    return {"auc": "AUC", "ap": "AP", "mrr": "MRR"}.get(metric, metric.replace("_", " "))
+    return _HEADINGS.get(metric, metric.replace("_", " "))
 
 
 def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:

@@ -19,6 +19,7 @@ from mgae.methods.base import Method, build_method
 from mgae.results import Figures, SeedResult
 from mgae.rundirectory import RunDirectory
 from mgae.seeding import Generators
+from mgae.splits.hard import too_costly, with_hard_negatives
 from mgae.splits.links import LinkSplit, split_links
 from mgae.training.checkpoint import Checkpoints
 from mgae.training.loop import Fit, OnEpoch, train
@@ -43,8 +44,13 @@ class Trial:
     def _draw_split(self) -> LinkSplit:
         generator = self.split_generator()
         if self.has_official_split:
-            return LinkSplit.official(self.graph, self.message, generator)
-        return split_links(self.message, self.config.split, generator)
+            split = LinkSplit.official(self.graph, self.message, generator)
+        else:
+            split = split_links(self.message, self.config.split, generator)
+        count = self.config.evaluation.hard_negatives
+        if not count or too_costly(self.message, split.test.size(1), count):
+            return split
+        return with_hard_negatives(split, count, self.split_generator())
 
     @property
     def has_official_split(self) -> bool:

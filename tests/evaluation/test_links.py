@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -154,3 +155,13 @@ def test_a_part_without_edges_is_refused_in_words() -> None:
     method = build_method(RunConfig(), split.message, torch.Generator().manual_seed(0))
     with pytest.raises(MGAEError):
         evaluate_links(method, split, "val", wanted(1))
+
+
+def test_hard_negatives_of_each_test_edge_by_hand() -> None:
+    method, split = by_hand()
+    # 0.3 is behind 0.5 and 0.6: rank 3. 0.7 is before 0.6, and its second negative is missing.
+    hard = torch.tensor([[[5, 0], [0, -1]], [[6, 6], [6, -1]]])
+    found = evaluate_links(method, replace(split, test_hard_negatives=hard), "test", {})
+    assert found["hard_mrr"] == pytest.approx(100 * (1 / 3 + 1) / 2)
+    assert (found["hard_hits@1"], found["hard_hits@10"]) == (50.0, 100.0)
+    assert evaluate_links(method, replace(split, test_hard_negatives=hard), "val", {}) == {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -235,3 +237,12 @@ def test_hits_and_mrr_are_ogbs_own() -> None:
     )
     expected = float(theirs["mrr_list"].mean())
     assert metrics.mean_reciprocal_rank(positive.round(1), own) == pytest.approx(expected, rel=1e-6)
+
+
+def test_ranks_beside_own_negatives_by_hand() -> None:
+    # 0.9 is second of 3; 0.5 ties with one below another: ranks 2 and 3, so 2.5.
+    positive, negative = [0.9, 0.5], [[0.95, 0.1], [0.7, 0.5]]
+    assert metrics.ranks(positive, negative).tolist() == [2.0, 2.5]
+    assert metrics.mean_reciprocal_rank(positive, negative) == pytest.approx((1 / 2 + 1 / 2.5) / 2)
+    assert metrics.hits_by_rank(2, positive, negative) == 0.5
+    assert metrics.hits_by_rank(1, [0.0], [[-math.inf, -1.0]]) == 1.0

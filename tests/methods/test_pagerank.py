@@ -75,6 +75,6 @@ def test_many_heads_are_scored_as_few_are(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_would_take_too_long_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pagerank, "_MOST_PRODUCTS", 100)
+    monkeypatch.setattr("mgae.ops.pagerank.MOST_PRODUCTS", 100)
     with pytest.raises(UnsupportedError, match=r"'personalized-pagerank' would take .* products"):
         scores(toy_graph(), [(0, 1)])

@@ -11,7 +11,16 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import comparing, graphs, lists, reporting, service, serving, training
+from mgae.cli import (
+    comparing,
+    graphs,
+    lists,
+    reporting,
+    reproducing,
+    service,
+    serving,
+    training,
+)
 from mgae.cli.running import Interrupted
 from mgae.errors import MGAEError
 from mgae.version import __version__
@@ -43,6 +52,7 @@ def _options(
 app.command("train")(training.train)
 app.command("evaluate")(training.evaluate)
 app.command("compare")(comparing.compare)
+app.command("reproduce")(reproducing.reproduce)
 app.command("report")(reporting.report)
 app.command("embed")(serving.embed)
 app.command("score")(serving.score)

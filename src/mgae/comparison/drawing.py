@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mgae.comparison.tables import about
 from mgae.comparison.value import Comparison, Row
-from mgae.files import write_atomically
+from mgae.drawing import FLOOR, LEARNED, diamond, plain, save, spread
 from mgae.results import heading
-
-_LEARNED, _FLOOR, _PAPER = "#1f5fa8", "#9a9a9a", "#d9622b"
 
 
 def draw(comparison: Comparison, folder: Path) -> None:
     """``comparison.png`` and ``comparison.svg``."""
-    figure = picture(comparison)
-    for kind in ("png", "svg"):
-        save = partial(figure.savefig, format=kind, dpi=160)
-        write_atomically(folder / f"comparison.{kind}", save)
+    save(picture(comparison), folder / "comparison")
 
 
 def picture(comparison: Comparison) -> Figure:
@@ -46,40 +39,27 @@ def _figures(panel: Axes, rows: list[Row], comparison: Comparison) -> None:
     """Mean and standard deviation, each seed as a small dot, the paper's mean as a diamond."""
     metric = comparison.metric
     for place, row in enumerate(rows):
-        summary, color = row.test[metric], _LEARNED if row.trains else _FLOOR
-        spread = summary.std if len(summary.values) > 1 else None
-        panel.errorbar(summary.mean, place, xerr=spread, fmt="o", color=color, capsize=3, zorder=3)
-        panel.scatter(
-            summary.values, [place] * len(summary.values), s=9, color=color, alpha=0.35, zorder=2
-        )
+        summary, color = row.test[metric], LEARNED if row.trains else FLOOR
+        spread(panel, place, summary.values, summary.mean, summary.std, color)
         paper = row.published.figures.get(metric) if row.published else None
         if paper is not None:
-            panel.scatter(paper[0], place, **_diamond(), zorder=4)
+            panel.scatter(paper[0], place, **diamond(), zorder=4)
     panel.set_xlabel(f"{heading(metric)}, % (mean ± std; small dots: runs)")
     panel.grid(axis="x", color="#e3e3e3")
     panel.set_axisbelow(True)
     if comparison.has_published(metric):
-        panel.scatter([], [], **_diamond(), label="the paper's figure")
+        panel.scatter([], [], **diamond(), label="the paper's figure")
         panel.legend(loc="lower right", fontsize=8, frameon=True)
-    _plain(panel)
-
-
-def _diamond() -> dict[str, Any]:
-    return {"marker": "D", "s": 34, "facecolors": "none", "edgecolors": _PAPER, "linewidths": 1.4}
+    plain(panel)
 
 
 def _bars(panel: Axes, rows: list[Row], values: list[float], label: str) -> None:
     """A bar for each row, with its number behind it."""
-    colors = [_LEARNED if row.trains else _FLOOR for row in rows]
+    colors = [LEARNED if row.trains else FLOOR for row in rows]
     bars = panel.barh(range(len(rows)), values, color=colors, height=0.55, alpha=0.85)
     texts = [f"{value:,.1f}" if value < 10 else f"{value:,.0f}" for value in values]
     panel.bar_label(bars, texts, padding=3, fontsize=8)
     panel.set_xlim(0, 1.35 * max(*values, 1e-9))
     panel.set_xlabel(label)
     panel.tick_params(axis="y", length=0)
-    _plain(panel)
-
-
-def _plain(panel: Axes) -> None:
-    panel.spines[["top", "right"]].set_visible(False)
-    panel.tick_params(labelsize=9)
+    plain(panel)

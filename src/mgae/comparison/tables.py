@@ -7,6 +7,7 @@ import io
 from typing import Any
 
 from mgae.comparison.value import Comparison, Row
+from mgae.markdown import markdown_table
 from mgae.results import heading
 
 MEMORY_NOTE = (
@@ -27,13 +28,11 @@ def titles(comparison: Comparison) -> list[str]:
 
 def cells(comparison: Comparison, row: Row, short: bool) -> list[str]:
     """A row's texts, under `titles`; a short one has the paper's mean without its spread."""
-    paper = row.published.figures if row.published else {}
-    printed = "{:.2f}" if short else "{:.2f} ± {:.2f}"
-    figures = []
+    paper, figures = row.published, []
     for metric in comparison.metrics:
         figures.append(str(row.test[metric]))
         if comparison.has_published(metric):
-            figures.append(printed.format(*paper[metric]) if metric in paper else "–")
+            figures.append(paper.text(metric, spread=not short) if paper else "–")
     peak = "–" if row.peak_mib is None else f"{row.peak_mib:,.0f}"
     return [row.name, *figures, f"{row.seconds:,.1f}", peak]
 
@@ -59,22 +58,16 @@ def about(comparison: Comparison) -> str:
 def to_markdown(comparison: Comparison) -> str:
     """The ranked table, the floors in italics below it, and who refused."""
     heads = titles(comparison)
+    floors = [[f"*{text}*" for text in row] for row in floor_cells(comparison)]
     lines = [
         f"# {about(comparison)}",
         "",
-        _line(heads),
-        _line([":--" if head == "method" else "--:" for head in heads]),
-        *map(_line, ranked_cells(comparison)),
-        *(_line([f"*{text}*" for text in row]) for row in floor_cells(comparison)),
+        markdown_table(heads, [*ranked_cells(comparison), *floors]),
         "",
         f"{MEMORY_NOTE} In italics: what learns nothing.",
         *(f"\n`{row.name}` refused: {row.refused}" for row in comparison.refusals),
     ]
     return "\n".join(lines) + "\n"
-
-
-def _line(texts: list[str]) -> str:
-    return f"| {' | '.join(texts)} |"
 
 
 def to_csv(comparison: Comparison) -> str:

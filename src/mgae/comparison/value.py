@@ -109,7 +109,8 @@ class Comparison:
     def metrics(self) -> list[str]:
         """The columns of a table: what is ranked by, then what the protocol has besides."""
         others = [name for name in self._some_result.shown if name != self.metric]
-        return [self.metric, *others[:2]]
+        # A stable sort: what hard negatives give goes before what random ones do.
+        return [self.metric, *sorted(others, key=lambda name: name == "mrr")[:2]]
 
     @property
     def has_figures(self) -> bool:

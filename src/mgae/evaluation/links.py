@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from mgae.config import LOSS, EvaluationSettings
@@ -15,6 +16,7 @@ from mgae.methods.base import Method
 from mgae.splits.links import LinkSplit
 
 LinkMetric = Callable[[Any, Any], float]
+_HARD_HITS = (1, 10)
 
 
 def link_metrics(settings: EvaluationSettings) -> dict[str, LinkMetric]:
@@ -40,25 +42,49 @@ def evaluate_links(
 ) -> dict[str, float]:
     """Metrics in percent on ``val`` or ``test``, encoded from the message edges.
 
-    ``val_edges_as_input`` adds the validation edges when the test is encoded.
+    ``val_edges_as_input`` adds the validation edges when the test is encoded. Where the split has
+    hard negatives, the test has ``hard_mrr`` and ``hard_hits@K`` too.
     """
     if not split.pairs(part)[0].size(1):
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
-    positive, negative = held_out_scores(method, split, part, val_edges_as_input)
+    encoded = _encoded(method, split, part, val_edges_as_input)
+    positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
         # Too large a step has ruined the weights; the training loop says what to do.
         return dict.fromkeys(wanted, math.nan)
-    return {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
+    found = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
+    if part == "test" and split.test_hard_negatives is not None:
+        found |= _hard_figures(positive, _hard_scores(method, encoded, split.test_hard_negatives))
+    return found
+
+
+def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
+    """Scores [n, m] of pairs [2, n, m]; what is missing is below everything."""
+    there = pairs[0] >= 0
+    scores = torch.full(there.shape, -math.inf)
+    scores[there] = method.score_links(encoded, pairs[:, there]).float()
+    return scores
+
+
+def _hard_figures(positive: Tensor, negative: Tensor) -> dict[str, float]:
+    """MRR and Hits@K of each test edge among its own hard negatives, in percent."""
+    hits = {f"hard_hits@{k}": metrics.hits_by_rank(k, positive, negative) for k in _HARD_HITS}
+    found = {"hard_mrr": metrics.mean_reciprocal_rank(positive, negative), **hits}
+    return {name: 100 * value for name, value in found.items()}
 
 
 def held_out_scores(
     method: Method, split: LinkSplit, part: str, val_edges_as_input: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Scores of the held-out edges [n] and of their negatives [m]."""
-    adding = val_edges_as_input and part == "test"
-    encoded = method.encode(split.with_val_edges() if adding else split.message)
+    encoded = _encoded(method, split, part, val_edges_as_input)
     positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
     return positive, negative
+
+
+def _encoded(method: Method, split: LinkSplit, part: str, val_edges_as_input: bool) -> Any:
+    adding = val_edges_as_input and part == "test"
+    return method.encode(split.with_val_edges() if adding else split.message)
 
 
 def validator(

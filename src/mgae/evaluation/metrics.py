@@ -52,6 +52,23 @@ def mean_reciprocal_rank(positive: ArrayLike, negative: ArrayLike) -> float:
     >>> mean_reciprocal_rank([0.9, 0.5], [0.6, 0.5])
     0.7
     """
+    return float(np.mean(1 / ranks(positive, negative)))
+
+
+def hits_by_rank(k: int, positive: ArrayLike, negative: ArrayLike) -> float:
+    """The share of positives [n] among the best K beside their own negatives [n, m].
+
+    >>> hits_by_rank(1, [0.9, 0.5], [[0.6, 0.2], [0.7, 0.1]])
+    0.5
+    """
+    return float(np.mean(ranks(positive, negative) <= k))
+
+
+def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
+    """The rank of each positive [n] among its negatives [n, m] or [m] for all, from 1.
+
+    A tie takes the mean of the best and the worst rank.
+    """
     positive, negative = _floats(positive), _floats(negative)
     if negative.ndim == 1:
         ordered = np.sort(negative)
@@ -60,7 +77,7 @@ def mean_reciprocal_rank(positive: ArrayLike, negative: ArrayLike) -> float:
     else:
         above = (negative > positive[:, None]).sum(axis=1)
         not_below = (negative >= positive[:, None]).sum(axis=1)
-    return float(np.mean(1 / (1 + (above + not_below) / 2)))
+    return _floats(1 + (above + not_below) / 2)
 
 
 def classification(y: ArrayLike, predicted: ArrayLike) -> dict[str, float]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
+import numpy as np
+import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -119,6 +121,14 @@ class MessageGraph:
     def _pair_keys(self) -> Tensor:
         low, high = self.edge_index.amin(dim=0), self.edge_index.amax(dim=0)
         return low * self.num_nodes + high
+
+
+def edge_matrix(graph: MessageGraph) -> sp.csr_array:
+    """The edges [num_nodes, num_nodes], directed ones both ways; weights do not count."""
+    source, target = graph.edge_index.numpy()
+    shape = (graph.num_nodes, graph.num_nodes)
+    matrix = sp.csr_array((np.ones(source.size), (source, target)), shape=shape)
+    return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float64)
 
 
 def _ready(x: Tensor) -> Tensor | SparseMatrix:

@@ -15,7 +15,7 @@ from torch.nn.functional import normalize
 from mgae.config import RunConfig
 from mgae.encoders import Encoder
 from mgae.errors import UnsupportedError
-from mgae.graphs.message import MessageGraph
+from mgae.graphs.message import MessageGraph, edge_matrix
 from mgae.methods.base import Encoded, Method
 from mgae.methods.embedding import InnerProductMethod
 from mgae.ops.sparse import SparseMatrix
@@ -23,14 +23,6 @@ from mgae.registry import ENCODERS, METHODS
 
 Floats = NDArray[np.float64]
 _PAIRS_AT_ONCE = 65536
-
-
-def edge_matrix(graph: MessageGraph) -> sp.csr_array:
-    """The edges [num_nodes, num_nodes], directed ones both ways; weights do not count."""
-    source, target = graph.edge_index.numpy()
-    shape = (graph.num_nodes, graph.num_nodes)
-    matrix = sp.csr_array((np.ones(source.size), (source, target)), shape=shape)
-    return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float64)
 
 
 class NeighborOverlap(Method):

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from mgae.errors import UnsupportedError
-from mgae.graphs.message import MessageGraph
+from mgae.graphs.message import MessageGraph, edge_matrix
 from mgae.methods.base import Method
-from mgae.methods.floors import edge_matrix
+from mgae.ops import pagerank
 from mgae.registry import METHODS
 
-_RESTART = 0.15
-# The iteration below errs by the factor 0.557 less each time, a plain one by 0.85.
-_OMEGA = 2 / (1 + math.sqrt(1 - (1 - _RESTART) ** 2))
-_ROUNDS = 20
 _HEADS_AT_ONCE = 64  # so that their columns stay in the cache
-# About a minute on one core.
-_MOST_PRODUCTS = 2e10
 
 
 @METHODS.register(
@@ -48,37 +40,25 @@ class PersonalizedPageRank(Method):
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
         """Head after head, some at once."""
         head, tail = pairs.numpy()
-        degree = np.maximum(np.asarray(encoded.sum(axis=0)).ravel(), 1)
-        # The better joined end as the head: the same few come again and again.
-        swap = degree[tail] > degree[head]
+        degree = pagerank.degrees(encoded)
+        # As the head the end that comes more often, or else is better joined: few heads are enough.
+        often = np.bincount(pairs.numpy().ravel(), minlength=degree.size) + degree / degree.size
+        swap = often[tail] > often[head]
         head, tail = np.where(swap, tail, head), np.where(swap, head, tail)
         heads, row = np.unique(head, return_inverse=True)
-        self._require_affordable(heads.size * encoded.nnz * _ROUNDS)
-        root = sp.diags_array(degree**-0.5)
-        walk = sp.csr_array(root @ encoded @ root, dtype=np.float32)
+        self._require_affordable(heads.size * encoded.nnz * pagerank.ROUNDS)
+        walk = pagerank.walk_matrix(encoded)
         scores = np.zeros(head.size)
         for start in range(0, heads.size, _HEADS_AT_ONCE):
             some = heads[start : start + _HEADS_AT_ONCE]
             here = np.flatnonzero((row >= start) & (row < start + some.size))
-            scores[here] = _resolvent(walk, some)[tail[here], row[here] - start]
+            scores[here] = pagerank.resolvent(walk, some)[tail[here], row[here] - start]
         ratio = np.sqrt(degree[head] / degree[tail])
         return torch.from_numpy(scores * (ratio + 1 / ratio)).float()
 
     def _require_affordable(self, products: int) -> None:
-        if products > _MOST_PRODUCTS:
+        if products > pagerank.MOST_PRODUCTS:
             raise UnsupportedError(
                 f"method {self.name!r} would take {products:.0e} products for these pairs and "
-                f"{_MOST_PRODUCTS:.0e} are allowed: score fewer pairs, or leave it out"
+                f"{pagerank.MOST_PRODUCTS:.0e} are allowed: score fewer pairs, or leave it out"
             )
-
-
-def _resolvent(walk: sp.csr_array, heads: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Columns of α (I - (1-α) S)^-1: [num_nodes, heads]."""
-    start = np.zeros((walk.shape[0], heads.size), dtype=np.float32)
-    start[heads, np.arange(heads.size)] = _RESTART
-    before: NDArray[np.float32] = np.zeros_like(start)
-    now: NDArray[np.float32] = start
-    for _ in range(_ROUNDS):
-        after = start + (1 - _RESTART) * (walk @ now)
-        before, now = now, (before + _OMEGA * (after - before)).astype(np.float32, copy=False)
-    return now

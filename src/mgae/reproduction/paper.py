@@ -14,22 +14,27 @@ from mgae.registry import PARTS, Entry
 
 @dataclass(frozen=True)
 class Published:
-    """Figures as printed: by metric the mean and the standard deviation, in percent."""
+    """Figures as printed: by metric the mean and the standard deviation, in percent.
+
+    ``instead`` is what stands there in place of figures: "OOM", out of memory.
+    """
 
     figures: dict[str, tuple[float, float]]
     source: str
-
-    def text(self, metric: str) -> str:
-        """A figure as printed; a dash where there is none."""
-        if metric not in self.figures:
-            return "–"
-        mean, std = self.figures[metric]
-        return f"{mean:.2f} ± {std:.2f}"
+    instead: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """By metric ``mean`` and ``std``, and the ``source``."""
         figures = {name: {"mean": mean, "std": std} for name, (mean, std) in self.figures.items()}
-        return {**figures, "source": self.source}
+        told = {} if self.instead is None else {"instead": self.instead}
+        return {**figures, "source": self.source, **told}
+
+    def text(self, metric: str, spread: bool = True) -> str:
+        """A figure as printed; a dash where there is none."""
+        if metric not in self.figures:
+            return self.instead or "–"
+        mean, std = self.figures[metric]
+        return f"{mean:.2f} ± {std:.2f}" if spread else f"{mean:.2f}"
 
 
 def paper_config(**given: Any) -> RunConfig:
@@ -71,8 +76,19 @@ def published(config: RunConfig) -> Published | None:
     figures = row.get(config.encoder.kind)
     if figures is None:
         return None
+    if isinstance(figures, str):
+        return Published({}, row["source"], figures)
     pairs = {name: (float(mean), float(std)) for name, (mean, std) in figures.items()}
     return Published(pairs, row["source"])
+
+
+def remark(config: RunConfig) -> str | None:
+    """What the experiment file says of a cell's figure, as why it misses the paper's."""
+    if config.protocol != "paper" or config.encoder is None:
+        return None
+    remarks = _experiment(config.method.kind, config.task).get("remarks", {})
+    text: str | None = remarks.get(config.graph, {}).get(config.encoder.kind)
+    return text
 
 
 _PROTOCOL_SECTIONS = ("split", "evaluation")

@@ -24,6 +24,8 @@ class LinkSplit:
         message: the graph with the training edges only; the one thing a method trains on.
         val, test: held-out edges [2, n].
         val_negatives, test_negatives: pairs that are no edge of the whole graph [2, n].
+        test_hard_negatives: for each test edge pairs that look like edges [2, n, m]; -1 where
+            there are fewer; None where they are not asked for.
 
     On an undirected graph each pair stands once, in random orientation, positive or negative: a
     decoder that is not symmetric must not learn "u < v".
@@ -34,6 +36,7 @@ class LinkSplit:
     test: Tensor
     val_negatives: Tensor
     test_negatives: Tensor
+    test_hard_negatives: Tensor | None = None
 
     def with_val_edges(self) -> MessageGraph:
         """The message edges and the validation edges: what OGB allows at test time on collab."""
@@ -45,8 +48,9 @@ class LinkSplit:
 
     def tensors(self) -> dict[str, Tensor]:
         """What a run directory keeps of it."""
-        names = ("val", "test", "val_negatives", "test_negatives")
-        return {name: getattr(self, name).contiguous() for name in names}
+        names = ("val", "test", "val_negatives", "test_negatives", "test_hard_negatives")
+        held = ((name, getattr(self, name)) for name in names)
+        return {name: value.contiguous() for name, value in held if value is not None}
 
     @classmethod
     def from_tensors(cls, graph: MessageGraph, tensors: dict[str, Tensor]) -> LinkSplit:

@@ -1,0 +1,120 @@
+"""``mgae reproduce``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mgae.cli.options import Json, Quiet
+from mgae.cli.running import stoppable
+from mgae.errors import ConfigError, MGAEError
+
+
+def reproduce(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="datasets, links-planetoid, links-ogb, nodes, mask-ratio or mask-kind.",
+        ),
+    ] = None,
+    datasets: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Graphs, by comma. [default: the table's]")
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="Rows or methods, by comma. [default: all, with floors]"),
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each cell. [default: the table's, often 10]")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where the tables are kept.")] = Path("results"),
+    jobs: Annotated[int, typer.Option(min=1, help="Cells that run at the same time.")] = 1,
+    protocol: Annotated[str, typer.Option(help="paper or strict.")] = "paper",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting for all, as train.epochs=5."),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Hold README and docs against the JSON; runs nothing.")
+    ] = False,
+    update_docs: Annotated[
+        bool, typer.Option("--update-docs", help="Write the tables into README and docs.")
+    ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Regenerate a table or the figure of the paper, each number beside the published one.
+
+    The same command again goes on where it was broken off; a changed setting runs its cells again.
+    """
+    if check or update_docs:
+        return _documents(name, out, update_docs)
+    if name is None:
+        raise ConfigError("reproduce needs the NAME of a table, or --check (see mgae reproduce -h)")
+    from mgae.config import assignments
+    from mgae.reproduction.running import Request
+
+    request = Request(
+        name=name,
+        protocol=protocol,
+        datasets=_listed(datasets),
+        methods=_listed(methods),
+        runs=runs,
+        out=out,
+        jobs=jobs,
+        given=assignments(set_ or []),
+    )
+    made = _made(request, quiet or as_json)
+    if as_json:
+        return typer.echo(json.dumps(made, ensure_ascii=False))
+    return _print(made, out)
+
+
+def _listed(texts: str | None) -> list[str]:
+    return [name.strip() for name in texts.split(",")] if texts else []
+
+
+def _made(request: Any, quiet: bool) -> dict[str, Any]:
+    from mgae.reproduction.running import reproduce as run
+    from mgae.reproduction.running import reproduce_datasets
+
+    if request.name == "datasets":
+        return reproduce_datasets(request.datasets, request.out)
+    from mgae.cli.livetable import LiveTable
+
+    way = "go on with the same command"
+    with stoppable(way), LiveTable(not quiet, request.jobs) as observer:
+        return run(request, observer)
+
+
+def _print(made: dict[str, Any], out: Path) -> None:
+    """The page as its file has it; its Markdown reads well as it is."""
+    from mgae.reproduction.writing import page_of, stem_of
+
+    typer.echo(page_of(made))
+    typer.echo(f"tables and picture: {out / stem_of(made)}.json, .md, .csv, .png, .svg")
+
+
+def _documents(name: str | None, out: Path, writing: bool) -> None:
+    from mgae.reproduction.checking import check, update
+
+    if name is not None:
+        raise ConfigError(f"--check and --update-docs take all tables of {out}: leave out {name}")
+    if writing:
+        for path in update(out):
+            typer.echo(f"written: {path}")
+        return
+    problems = check(out)
+    if problems:
+        raise _DiffersError("; ".join(problems))
+    typer.echo(f"README and docs have the tables of {out}")
+
+
+class _DiffersError(MGAEError):
+    """A page does not equal the JSON."""
+
+    exit_code = 1

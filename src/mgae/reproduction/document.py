@@ -1,0 +1,94 @@
+"""A table's JSON: every seed's values beside the paper's figures; all else is drawn from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mgae.cells import CellResult, settings_of
+from mgae.errors import RunDirectoryError
+from mgae.reproduction.paper import published, remark
+from mgae.reproduction.tables import Cell, Table
+
+Record = dict[str, Any]
+Records = dict[tuple[str, str], Record]
+DONE, NO_DATA, NOT_YET = "done", "data not available", "not measured yet"
+
+
+def record_of(cell: Cell, found: CellResult) -> Record:
+    """A finished cell: values, settings and their checksum, versions, hardware, seconds."""
+    metrics, folder = found.result.metrics(), found.result.directory
+    assert folder is not None
+    first = folder / f"seed-{cell.config.seed}" / "environment.json"
+    environment = json.loads(first.read_text(encoding="utf-8"))
+    about = {key: value for key, value in environment.items() if key not in ("seeds", "seconds")}
+    return {
+        "status": DONE,
+        "config_hash": cell.config_hash,
+        "settings": settings_of(cell.config),
+        **{key: metrics[key] for key in ("seeds", "epochs", "best_epochs", "test", "val")},
+        "seconds": [round(seed.seconds, 3) for seed in found.result.seeds],
+        "peak_bytes": found.peak_bytes,
+        "environment": about,
+    }
+
+
+def document(
+    table: Table, cells: list[Cell], records: Records, changed: Mapping[str, Any]
+) -> Record:
+    """All rows, with what is known of each cell."""
+    return {
+        **{key: getattr(table, key) for key in ("name", "title", "source", "task", "protocol")},
+        "kind": table.kind,
+        "caption": table.caption,
+        "changed": dict(changed),
+        "columns": {dataset: list(metrics) for dataset, metrics in table.columns.items()},
+        "rows": [
+            {
+                **{key: getattr(row, key) for key in ("name", "group", "series", "ratio")},
+                "cells": {
+                    cell.dataset: {
+                        **records.get((row.name, cell.dataset), {"status": NOT_YET}),
+                        "published": _published(cell),
+                        "remark": remark(cell.config) if cell.is_papers else None,
+                    }
+                    for cell in cells
+                    if cell.row.name == row.name
+                },
+            }
+            for row in table.rows
+        ],
+    }
+
+
+def _published(cell: Cell) -> Any:
+    """What the paper printed, where this is what the paper ran."""
+    paper = published(cell.config) if cell.is_papers else None
+    return None if paper is None else paper.to_json()
+
+
+def records_in(path: Path) -> Records:
+    """What an earlier reproduction has left, by row and graph; nothing where there was none."""
+    if not path.exists():
+        return {}
+    return {
+        (row["name"], dataset): {
+            key: value for key, value in cell.items() if key not in ("published", "remark")
+        }
+        for row in read_document(path)["rows"]
+        for dataset, cell in row["cells"].items()
+    }
+
+
+def read_document(path: Path) -> Record:
+    """A table's JSON.
+
+    Raises:
+        RunDirectoryError: where it is not there, or damaged.
+    """
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise RunDirectoryError(f"cannot read {path}: {error}") from None

@@ -1,0 +1,115 @@
+"""What our figures say for or against a claim: means, duels, gaps and curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from mgae.reproduction.document import DONE, Record
+from mgae.reproduction.rendering import display, summary_of
+
+Results = Mapping[str, Record]
+PLANETOID, OGB = ("cora", "citeseer", "pubmed"), ("ogbl-ddi", "ogbl-collab", "ogbl-ppa")
+# In which table a graph's figures are, by task.
+LINKS = {**dict.fromkeys(PLANETOID, "links-planetoid"), **dict.fromkeys(OGB, "links-ogb")}
+NODES = dict.fromkeys((*PLANETOID, "ogbn-arxiv", "ogbn-proteins"), "nodes")
+OURS = ("MGAE-GCN", "MGAE-SAGE", "MGAE")
+AUTOENCODERS = ("ARGE", "ARGVA", "GAE", "GCN", "SAGE", "GraphSage")
+SELF_SUPERVISED = ("DGI", "GIC", "SelfTask-GNN")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a claim holds here, None where too little is measured, and the numbers."""
+
+    holds: bool | None
+    numbers: str = ""
+
+    def __str__(self) -> str:
+        said = {None: "not measured yet", True: "holds", False: "does not hold"}[self.holds]
+        return f"**{said}**{': ' if self.numbers else ''}{self.numbers}"
+
+
+@dataclass(frozen=True)
+class Duel:
+    """On one graph the best of ours against the best of some others."""
+
+    dataset: str
+    ours: tuple[float, str]
+    others: tuple[float, str]
+
+    @property
+    def gap(self) -> float:
+        """Ours less theirs."""
+        return self.ours[0] - self.others[0]
+
+    def __str__(self) -> str:
+        (ours, mine), (others, theirs) = self.ours, self.others
+        sign = ">" if self.gap > 0 else "≤"
+        return f"{display(self.dataset)} {ours:.2f} ({mine}) {sign} {others:.2f} ({theirs})"
+
+
+def means(results: Results, table: str, dataset: str) -> dict[str, float]:
+    """The mean of the first metric, by row or by point of a curve."""
+    doc = results.get(table)
+    if doc is None or dataset not in doc["columns"]:
+        return {}
+    metric = doc["columns"][dataset][0]
+    rows = ((row["name"], row["cells"].get(dataset)) for row in doc["rows"])
+    found = {name: summary_of(cell, metric) for name, cell in rows if cell}
+    return {name: summary.mean for name, summary in found.items() if summary}
+
+
+def duels(
+    results: Results, homes: Mapping[str, str], others: tuple[str, ...], complete: bool = True
+) -> list[Duel]:
+    """Ours against others on each graph where both are measured, all of them if ``complete``."""
+    fought = []
+    for dataset, table in homes.items():
+        found = means(results, table, dataset)
+        mine = [(found[name], name) for name in OURS if name in found]
+        theirs = [(found[name], name) for name in others if name in found]
+        listed = [row["name"] for row in results.get(table, {"rows": []})["rows"]]
+        missing = [name for name in (*OURS, *others) if name in listed and name not in found]
+        if mine and theirs and not (complete and missing):
+            fought.append(Duel(dataset, max(mine), max(theirs)))
+    return fought
+
+
+def judged(fought: list[Duel], holds: Callable[[Duel], bool], allowed: int = 0) -> Verdict:
+    """A verdict on all of them, with some exceptions allowed."""
+    if not fought:
+        return Verdict(None)
+    return Verdict(sum(not holds(duel) for duel in fought) <= allowed, "; ".join(map(str, fought)))
+
+
+def gap_between(
+    results: Results, table: str, dataset: str, first: str, second: str
+) -> float | None:
+    """The mean of one row less that of another, where both are measured."""
+    found = means(results, table, dataset)
+    return found[first] - found[second] if {first, second} <= found.keys() else None
+
+
+def curve_of(results: Results, dataset: str, series: str) -> dict[float, float]:
+    """A curve by ratio."""
+    found = means(results, "mask-ratio", dataset)
+    rows = results.get("mask-ratio", {"rows": []})["rows"]
+    own = [row for row in rows if row["series"] == series and row["name"] in found]
+    return {row["ratio"]: found[row["name"]] for row in own}
+
+
+def curve_gaps(results: Results, dataset: str) -> dict[float, float]:
+    """MGAE's curve less SelfTask-GNN's."""
+    ours, others = (curve_of(results, dataset, name) for name in ("MGAE-GCN", "SelfTask-GNN"))
+    return {ratio: ours[ratio] - others[ratio] for ratio in ours if ratio in others}
+
+
+def epoch_ms(results: Results, dataset: str, name: str) -> float | None:
+    """Milliseconds of a run, evaluation included, for each of its epochs."""
+    rows = results.get("links-planetoid", {"rows": []})["rows"]
+    cells = [row["cells"].get(dataset) for row in rows if row["name"] == name]
+    for cell in cells:
+        if cell and cell["status"] == DONE and sum(cell["epochs"]):
+            return 1000 * float(sum(cell["seconds"])) / float(sum(cell["epochs"]))
+    return None

@@ -1,0 +1,52 @@
+"""``results/README.md``: what is there, and which of the paper's observations hold here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mgae.reproduction.claims import CLAIMS
+from mgae.reproduction.document import DONE, NO_DATA, Record, read_document
+
+_HEADINGS = {
+    "links": "Link prediction (Tables 2 and 3)",
+    "nodes": "Node classification (Table 4)",
+    "figure": "The share of masked edges (Figure 2)",
+    "masks": "Undirected and directed masking",
+}
+
+
+def documents(out: Path) -> dict[str, Record]:
+    """Every table that was written, by the name of its files."""
+    found = {file.stem: read_document(file) for file in sorted(out.glob("*.json"))}
+    return {stem: doc for stem, doc in found.items() if "kind" in doc}
+
+
+def overview(out: Path) -> str:
+    """The page."""
+    results = documents(out)
+    lines = [
+        "# Results",
+        "",
+        "The paper's tables and its figure, each number beside the published one. Made by",
+        "`mgae reproduce NAME`; this page and the tables are functions of the JSON files, and",
+        "`mgae reproduce --check` holds them against each other.",
+        "",
+        *(f"- [{doc['title']}]({stem}.md), {_about(doc)}" for stem, doc in results.items()),
+        "",
+        "## The paper's observations",
+    ]
+    for section, title in _HEADINGS.items():
+        lines += ["", f"### {title}", ""]
+        lines += [f"- {c.text}: {c.look(results)}" for c in CLAIMS if c.section == section]
+    return "\n".join(lines) + "\n"
+
+
+def _about(doc: Record) -> str:
+    protocol = "" if doc["protocol"] == "paper" else f", protocol {doc['protocol']}"
+    if doc["kind"] == "statistics":
+        return f"{doc['source']}{protocol}"
+    cells = [cell for row in doc["rows"] for cell in row["cells"].values()]
+    done = sum(cell["status"] == DONE for cell in cells)
+    lacking = sum(cell["status"] == NO_DATA for cell in cells)
+    told = f"; for {lacking} the data is not available" if lacking else ""
+    return f"{doc['source']}{protocol}: {done} of {len(cells)} cells measured{told}"

@@ -1,0 +1,207 @@
+"""A table's JSON as Markdown and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable
+from typing import Any
+
+from mgae.markdown import markdown_table
+from mgae.reproduction.document import DONE, NO_DATA, Record
+from mgae.results import Summary, heading
+
+_NAMES = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
+_RANKED = ("baseline", "ours")
+# A mean this far below the paper's misses it, or as far as the paper's own spread.
+_MARGIN = 0.3
+
+
+def display(dataset: str) -> str:
+    """A graph as the paper calls it."""
+    return _NAMES.get(dataset, dataset)
+
+
+def body(doc: Record) -> str:
+    """Caption, a table for each graph, and what is to be said of them: what other pages include."""
+    changed = f" Changed by hand: `{doc['changed']}`." if doc["changed"] else ""
+    parts = [f"{doc['caption']}{changed}"]
+    for dataset in doc["columns"]:
+        parts.append(f"**{display(dataset)}**\n\n{_section(doc, dataset)}")
+    return "\n\n".join([*parts, *_notes(doc)])
+
+
+def summary_of(cell: Record, metric: str) -> Summary | None:
+    """Our figures of a metric, where there are any."""
+    found = cell["test"].get(metric) if cell["status"] == DONE else None
+    return None if found is None else Summary(found["values"], found["mean"], found["std"])
+
+
+def printed_mean(cell: Record, metric: str) -> float | None:
+    """The paper's mean, where it has one."""
+    found = (cell["published"] or {}).get(metric)
+    return None if found is None else float(found["mean"])
+
+
+def rows_on(doc: Record, dataset: str, *groups: str) -> list[Record]:
+    """The rows of these groups that have a cell on a graph."""
+    return [row for row in doc["rows"] if dataset in row["cells"] and row["group"] in groups]
+
+
+def _section(doc: Record, dataset: str) -> str:
+    if doc["kind"] == "curve":
+        return _curve(doc, dataset)
+    heads = ["method"]
+    for metric in doc["columns"][dataset]:
+        beside = ["paper", "Δ"] if _has_published(doc, dataset, metric) else []
+        heads += [heading(metric), *beside]
+    lines = [_line(doc, row, dataset) for row in rows_on(doc, dataset, *_RANKED, "extra")]
+    floors = [
+        [f"*{text}*" if text else "" for text in _line(doc, row, dataset)]
+        for row in rows_on(doc, dataset, "floor")
+        if row["cells"][dataset]["status"] == DONE
+    ]
+    if floors:
+        lines.append(["*floors: nothing is learned*", *[""] * len(heads)])
+    return markdown_table([*heads, "runs"], [*lines, *floors])
+
+
+def _line(doc: Record, row: Record, dataset: str) -> list[str]:
+    cell, texts = row["cells"][dataset], [row["name"]]
+    for metric in doc["columns"][dataset]:
+        ours, paper = summary_of(cell, metric), printed_mean(cell, metric)
+        ranked = row["group"] in _RANKED
+        mean = None if ours is None else ours.mean
+        best = ranked and mean == _best(doc, dataset, metric, ours=True)
+        texts.append(_bold(str(ours) if ours else cell["status"], best and mean is not None))
+        if _has_published(doc, dataset, metric):
+            best = paper is not None and paper == _best(doc, dataset, metric, ours=False)
+            known = None not in (mean, paper)
+            texts += [_bold(_paper_text(cell, metric), best)]
+            texts += [f"{(mean or 0) - (paper or 0):+.2f}" if known else ""]
+    return [*texts, str(len(cell.get("seeds", []))) if cell["status"] == DONE else ""]
+
+
+def _paper_text(cell: Record, metric: str) -> str:
+    paper = cell["published"] or {}
+    if metric in paper:
+        return f"{paper[metric]['mean']:.2f} ± {paper[metric]['std']:.2f}"
+    return str(paper.get("instead", "–"))
+
+
+def _best(doc: Record, dataset: str, metric: str, ours: bool) -> float | None:
+    cells = [row["cells"][dataset] for row in rows_on(doc, dataset, *_RANKED)]
+    if not ours:
+        return max((m for m in (printed_mean(cell, metric) for cell in cells) if m), default=None)
+    found = (summary_of(cell, metric) for cell in cells)
+    return max((summary.mean for summary in found if summary), default=None)
+
+
+def _has_published(doc: Record, dataset: str, metric: str) -> bool:
+    rows = rows_on(doc, dataset, *_RANKED)
+    return any(printed_mean(row["cells"][dataset], metric) is not None for row in rows)
+
+
+def _bold(text: str, strong: bool) -> str:
+    return f"**{text}**" if strong else text
+
+
+def _curve(doc: Record, dataset: str) -> str:
+    """A line for each ratio, a column for each curve, the best ratio of each marked."""
+    (metric,) = doc["columns"][dataset]
+    rows = rows_on(doc, dataset, *_RANKED)
+    series = list(dict.fromkeys(row["series"] for row in rows))
+    cells = {(row["series"], row["ratio"]): row["cells"][dataset] for row in rows}
+    found = {key: summary_of(cell, metric) for key, cell in cells.items()}
+    best = {
+        name: max((s.mean for (of, _), s in found.items() if of == name and s), default=None)
+        for name in series
+    }
+
+    def text(key: tuple[str, float]) -> str:
+        summary = found[key]
+        if summary is None:
+            return str(cells[key]["status"])
+        return _bold(str(summary), summary.mean == best[key[0]])
+
+    lines = [
+        [
+            str(ratio),
+            *(text((name, ratio)) for name in series),
+            str(len(cells[series[0], ratio].get("seeds", []))),
+        ]
+        for ratio in sorted({row["ratio"] for row in rows})
+    ]
+    return markdown_table(["ω", *(f"{name}, {heading(metric)}" for name in series), "runs"], lines)
+
+
+def _notes(doc: Record) -> list[str]:
+    """Who misses the paper, who refused, and with what it was measured."""
+    cells = [(row, dataset, cell) for row in doc["rows"] for dataset, cell in row["cells"].items()]
+    lines = [text for row, dataset, cell in cells for text in _misses(row, dataset, cell)]
+    lines += [
+        f"- {row['name']} on {display(dataset)} refused: {cell['reason']}"
+        for row, dataset, cell in cells
+        if cell["status"] == "refused"
+    ]
+    lacking = list(dict.fromkeys(display(d) for _, d, cell in cells if cell["status"] == NO_DATA))
+    if lacking:
+        lines.append(f"- Data not available where this was run: {', '.join(lacking)}.")
+    return ["\n".join(lines)] * bool(lines) + _measured(cell for _, _, cell in cells)
+
+
+def _misses(row: Record, dataset: str, cell: Record) -> list[str]:
+    """A line for each figure of ours that is below the paper's by more than its spread."""
+    lines = []
+    for metric, paper in (cell["published"] or {}).items() if row["group"] == "ours" else ():
+        ours = summary_of(cell, metric)
+        if ours and ours.mean < paper["mean"] - max(paper["std"], _MARGIN):
+            by = f"{paper['mean'] - ours.mean:.2f}"
+            told = f": {cell['remark']}" if cell["remark"] else "."
+            name = f"{row['name']} on {display(dataset)}"
+            lines.append(f"- {name} misses the paper's {heading(metric)} by {by}{told}")
+    return lines
+
+
+def _measured(cells: Iterable[Record]) -> list[str]:
+    done = [cell for cell in cells if cell["status"] == DONE]
+    if not done:
+        return []
+    about = done[-1]["environment"]
+    hours = sum(sum(cell["seconds"]) for cell in done) / 3600
+    versions = about["versions"]
+    return [
+        "Mean ± standard deviation over the runs, in percent; the best in bold. Measured with "
+        f"torch {versions['torch']} on {about['cores']} cores, {hours:.1f} hours of runs in all."
+    ]
+
+
+def to_csv(doc: Record) -> str:
+    """A line for each row, graph and metric."""
+    stream = io.StringIO()
+    keys = ["method", "group", "ratio", "dataset", "metric", "mean", "std", "runs"]
+    keys += ["paper_mean", "paper_std", "difference", "status", "config_hash"]
+    writer = csv.DictWriter(stream, keys, lineterminator="\n")
+    writer.writeheader()
+    for row in doc["rows"]:
+        for dataset, cell in row["cells"].items():
+            for metric in doc["columns"][dataset]:
+                writer.writerow({"dataset": dataset, "metric": metric, **_plain(row, cell, metric)})
+    return stream.getvalue()
+
+
+def _plain(row: Record, cell: Record, metric: str) -> dict[str, Any]:
+    ours, paper = summary_of(cell, metric), (cell["published"] or {}).get(metric)
+    return {
+        "method": row["series"] or row["name"],
+        "group": row["group"],
+        "ratio": row["ratio"],
+        "mean": ours.mean if ours else None,
+        "std": ours.std if ours else None,
+        "runs": len(ours.values) if ours else 0,
+        "paper_mean": paper["mean"] if paper else (cell["published"] or {}).get("instead"),
+        "paper_std": paper["std"] if paper else None,
+        "difference": ours.mean - paper["mean"] if ours and paper else None,
+        "status": cell["status"],
+        "config_hash": cell.get("config_hash"),
+    }

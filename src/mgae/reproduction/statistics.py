@@ -1,0 +1,133 @@
+"""The paper's Table 1: what is loaded beside what is printed."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from torch_geometric.data import Data
+
+from mgae.config import RunConfig
+from mgae.drawing import LEARNED, diamond, plain
+from mgae.errors import GraphError, UnknownName
+from mgae.graphs.catalogue import statistics
+from mgae.graphs.opening import open_graph
+from mgae.markdown import markdown_table
+from mgae.reproduction.document import DONE, NO_DATA, Record
+from mgae.reproduction.rendering import display
+from mgae.reproduction.tables import printed_statistics
+
+_COUNTS = ("nodes", "edges", "features", "classes")
+
+
+def dataset_document(datasets: Sequence[str] = ()) -> Record:
+    """A row for each graph of the paper, or for those named.
+
+    Raises:
+        UnknownName: where the table has no such graph.
+    """
+    printed = printed_statistics()
+    for name in datasets:
+        if name not in printed:
+            raise UnknownName("dataset", name, printed)
+    return {
+        "name": "datasets",
+        "title": "Datasets",
+        "source": "Table 1",
+        "protocol": "paper",
+        "kind": "statistics",
+        "caption": "An edge counts once; OGB's count all three parts. Differences in bold.",
+        "rows": [_row(name, printed[name]) for name in datasets or printed],
+    }
+
+
+def _row(name: str, printed: dict[str, Any]) -> Record:
+    row = {
+        "name": name,
+        "printed": {key: printed["printed"].get(key) for key in _COUNTS},
+        "printed_split": printed.get("split"),
+        "remark": printed.get("remark"),
+    }
+    try:
+        graph = open_graph(name)
+    except GraphError as error:
+        return {**row, "status": NO_DATA, "reason": str(error), "loaded": None, "split": None}
+    loaded = {key: value or None for key, value in statistics(graph).items()}
+    return {**row, "status": DONE, "loaded": loaded, "split": _split(name, graph)}
+
+
+def _split(name: str, graph: Data) -> str | None:
+    """Train, validation and test edges in percent."""
+    settings = RunConfig(graph=name).split
+    shares = [settings.val_ratio, settings.test_ratio]
+    if graph.get("val_edges") is not None:
+        total = statistics(graph)["edges"]
+        shares = [graph[part].size(1) / total for part in ("val_edges", "test_edges")]
+    elif RunConfig(graph=name).task == "nodes":
+        return None
+    return "/".join(f"{100 * share:.0f}" for share in (1 - sum(shares), *shares))
+
+
+def statistics_body(doc: Record) -> str:
+    """Caption, table, and what is to be said of its misprints."""
+    heads = ["data", *(head for key in (*_COUNTS, "split") for head in (key, "paper"))]
+    table = markdown_table(heads, [_line(row) for row in doc["rows"]])
+    remarks = [f"- {display(row['name'])}: {row['remark']}" for row in doc["rows"] if row["remark"]]
+    return f"{doc['caption']}\n\n{table}\n\n" + "\n".join(remarks)
+
+
+def _line(row: Record) -> list[str]:
+    texts = [display(row["name"])]
+    loaded = row["loaded"] or {}
+    pairs = [(loaded.get(key), row["printed"][key]) for key in _COUNTS]
+    for ours, paper in [*pairs, (row["split"], row["printed_split"])]:
+        here = NO_DATA if row["loaded"] is None else _text(ours)
+        differs = row["loaded"] is not None and ours != paper
+        texts += [f"**{here}**" if differs else here, _text(paper)]
+    return texts
+
+
+def _text(value: int | str | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else value
+
+
+def statistics_csv(doc: Record) -> str:
+    """A line for each graph."""
+    stream = io.StringIO()
+    keys = [name for key in (*_COUNTS, "split") for name in (key, f"paper_{key}")]
+    writer = csv.DictWriter(stream, ["data", "status", *keys, "remark"], lineterminator="\n")
+    writer.writeheader()
+    for row in doc["rows"]:
+        counts = {key: (row["loaded"] or {}).get(key) for key in _COUNTS}
+        paper = {f"paper_{key}": row["printed"][key] for key in _COUNTS}
+        about = {"data": row["name"], "status": row["status"], "remark": row["remark"]}
+        splits = {"split": row["split"], "paper_split": row["printed_split"]}
+        writer.writerow({**about, **counts, **paper, **splits})
+    return stream.getvalue()
+
+
+def statistics_picture(doc: Record) -> Figure:
+    """Nodes and edges, loaded and printed."""
+    rows = doc["rows"]
+    figure = Figure(figsize=(8.4, 1.4 + 0.32 * len(rows)), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for panel, key in zip(panels, ("nodes", "edges"), strict=True):
+        for place, row in enumerate(rows):
+            panel.scatter(row["printed"][key], place, **diamond(), zorder=3)
+            if row["loaded"]:
+                panel.scatter(row["loaded"][key], place, s=14, color=LEARNED, zorder=2)
+        panel.set_xscale("log")
+        panel.set_xlabel(key)
+        panel.grid(axis="x", color="#e3e3e3")
+        plain(panel)
+    panels[0].set_yticks(range(len(rows)), [display(row["name"]) for row in rows])
+    panels[0].set_ylim(len(rows) - 0.4, -0.6)
+    panels[1].scatter([], [], s=14, color=LEARNED, label="loaded")
+    panels[1].scatter([], [], **diamond(), label="the paper's")
+    panels[1].legend(fontsize=8)
+    return figure

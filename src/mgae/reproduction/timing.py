@@ -1,0 +1,54 @@
+"""How long the rest of a table will take."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+
+from mgae.reproduction.document import DONE, Record
+from mgae.reproduction.tables import Cell
+
+
+def seconds_left(
+    cells: Sequence[Cell], records: Mapping[int, Record], earlier: Mapping[int, Record], jobs: int
+) -> float | None:
+    """An estimate from the cells that have figures; None before the first.
+
+    A run takes as long as the mean run on its graph, of the same kind (floors apart), or else as
+    the mean of all. What an ``earlier`` reproduction has measured counts, and is only read again.
+    """
+    known: dict[tuple[str, bool], list[float]] = {}
+    for index, record in {**earlier, **records}.items():
+        if record["status"] == DONE:
+            known.setdefault(_kind(cells[index]), []).extend(record["seconds"])
+    if not known:
+        return None
+    usual = statistics.fmean(value for values in known.values() for value in values)
+    means = {kind: statistics.fmean(values) for kind, values in known.items()}
+    runs = {index: _missing(cell, earlier.get(index)) for index, cell in enumerate(cells)}
+    rest = (index for index in runs if index not in records)
+    return sum(runs[index] * means.get(_kind(cells[index]), usual) for index in rest) / jobs
+
+
+def _missing(cell: Cell, earlier: Record | None) -> int:
+    """Runs of a cell that are still to be done."""
+    if earlier is None or earlier.get("config_hash") != cell.config_hash:
+        return cell.config.runs
+    return max(0, cell.config.runs - len(earlier["seeds"]))
+
+
+def in_words(seconds: float | None) -> str:
+    """A time as one says it.
+
+    >>> in_words(40), in_words(400), in_words(40000), in_words(None)
+    ('40 s', '7 min', '11.1 h', 'unknown')
+    """
+    if seconds is None:
+        return "unknown"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _kind(cell: Cell) -> tuple[str, bool]:
+    return cell.dataset, cell.row.group == "floor"

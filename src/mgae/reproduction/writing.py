@@ -1,0 +1,47 @@
+"""The files of a table: JSON first, then all that is drawn from it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mgae.drawing import save
+from mgae.files import write_json, write_text
+from mgae.reproduction.document import Record
+from mgae.reproduction.drawing import picture
+from mgae.reproduction.rendering import body, to_csv
+from mgae.reproduction.statistics import statistics_body, statistics_csv, statistics_picture
+
+
+def write_results(doc: Record, file: Path) -> None:
+    """``name.json``, ``.md`` and ``.csv``."""
+    write_json(file, doc)
+    write_text(file.with_suffix(".md"), page_of(doc))
+    write_text(file.with_suffix(".csv"), csv_of(doc))
+
+
+def draw_results(doc: Record, file: Path) -> None:
+    """``name.png`` and ``.svg``."""
+    figure = statistics_picture(doc) if doc["kind"] == "statistics" else picture(doc)
+    save(figure, file.with_suffix(""))
+
+
+def page_of(doc: Record) -> str:
+    """A table's own page."""
+    protocol = "" if doc["protocol"] == "paper" else f", protocol {doc['protocol']}"
+    title = f"# {doc['title']} (the paper's {doc['source']}{protocol})"
+    return f"{title}\n\n{body_of(doc)}\n\n![{doc['title']}]({stem_of(doc)}.png)\n"
+
+
+def stem_of(doc: Record) -> str:
+    """The name of a table's files."""
+    return str(doc["name"] if doc["protocol"] == "paper" else f"{doc['name']}-{doc['protocol']}")
+
+
+def body_of(doc: Record) -> str:
+    """What other pages include."""
+    return statistics_body(doc) if doc["kind"] == "statistics" else body(doc)
+
+
+def csv_of(doc: Record) -> str:
+    """The same for machines."""
+    return statistics_csv(doc) if doc["kind"] == "statistics" else to_csv(doc)

@@ -1,0 +1,160 @@
+"""``mgae reproduce`` through the real command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mgae.cli.app import main
+from mgae.cli.livetable import LiveTable
+from mgae.reproduction.tables import table
+
+SMALL = ["--datasets", "cora", "--methods", "GAE,MGAE-GCN", "--runs", "2"]
+SMALL += ["--set", "encoder.hidden_channels=4", "--set", "train.checkpoint_seconds=0"]
+
+
+def command(out: Path, epochs: int) -> list[str]:
+    return [
+        "reproduce",
+        "links-planetoid",
+        "--out",
+        str(out),
+        *SMALL,
+        "--set",
+        f"train.epochs={epochs}",
+    ]
+
+
+def called(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    shown = capsys.readouterr()
+    return int(end.value.code or 0), shown.out, shown.err
+
+
+def values(file: Path) -> dict[str, Any]:
+    """All but what differs between two machines or two days."""
+    doc = json.loads(file.read_text())
+    for row in doc["rows"]:
+        for cell in row["cells"].values():
+            for key in ("seconds", "environment", "peak_bytes"):
+                cell.pop(key, None)
+    return dict(doc)
+
+
+def test_killed_in_a_cell_and_started_again_it_ends_with_the_same_values(tmp_path: Path) -> None:
+    here = [sys.executable, "-m", "mgae"]
+    subprocess.run([*here, *command(tmp_path / "whole", 40), "-q"], check=True, capture_output=True)
+    broken = tmp_path / "broken"
+    with subprocess.Popen(
+        [*here, *command(broken, 40), "-q"], stdout=subprocess.DEVNULL
+    ) as process:
+        deadline = time.monotonic() + 120
+        while not _in_the_middle(broken) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL, "it was over before it could be killed"
+    assert list(broken.glob("cells/*/seed-0/metrics.json")), "no run had been finished"
+    subprocess.run([*here, *command(broken, 40), "-q"], check=True, capture_output=True)
+    found = values(broken / "links-planetoid.json")
+    assert found == values(tmp_path / "whole/links-planetoid.json")
+    done = [row for row in found["rows"] if row["cells"]["cora"]["status"] == "done"]
+    assert [row["name"] for row in done] == ["GAE", "MGAE-GCN"]
+    assert all(len(row["cells"]["cora"]["test"]["auc"]["values"]) == 2 for row in done)
+
+
+def _in_the_middle(out: Path) -> bool:
+    """The second cell has some epochs of a run, and not all."""
+    return any(
+        len(file.read_text().splitlines()) >= 5
+        for file in out.glob("cells/cora-links-mgae-*/seed-0/history.jsonl")
+    )
+
+
+def test_the_same_again_trains_nothing_and_a_changed_setting_only_its_cells(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, told = called(command(tmp_path, 1), capsys)
+    assert code == 0
+    assert "[1/2] GAE on Cora: AUC" in told
+    assert "time left" in told
+    first = values(tmp_path / "links-planetoid.json")
+    weights = {file: file.stat().st_mtime_ns for file in tmp_path.glob("cells/*/*/model.*")}
+    assert len(weights) == 4
+    assert called([*command(tmp_path, 1), "--set", "mask.ratio=0.5"], capsys)[0] == 0
+    assert all(file.stat().st_mtime_ns == at for file, at in weights.items())
+    second = values(tmp_path / "links-planetoid.json")
+    cells = {row["name"]: row["cells"]["cora"] for row in second["rows"]}
+    before = {row["name"]: row["cells"]["cora"] for row in first["rows"]}
+    assert cells["GAE"] == before["GAE"]
+    assert cells["MGAE-GCN"]["config_hash"] != before["MGAE-GCN"]["config_hash"]
+    for kind in ("json", "md", "csv", "png", "svg"):
+        assert (tmp_path / f"links-planetoid.{kind}").stat().st_size
+
+
+def test_pages_are_written_from_the_json_and_held_against_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "README.md"
+    page.write_text("before\n<!-- results:datasets -->\n<!-- end -->\nafter\n")
+    code, shown, _ = called(["reproduce", "datasets", "--datasets", "cora"], capsys)
+    assert code == 0
+    assert "| Cora | 2,708 | 2,708 | **5,278** | 5,429 |" in shown
+    code, _, told = called(["reproduce", "--check"], capsys)
+    assert (code, told.count("\n")) == (1, 1)
+    assert "README.md is not what results has" in told
+    assert called(["reproduce", "--update-docs"], capsys)[1] == "written: README.md\n"
+    assert called(["reproduce", "--check"], capsys)[0] == 0
+    assert "the split sums to 105" in page.read_text()
+    assert page.read_text().startswith("before\n<!-- results:datasets -->\n")
+    assert page.read_text().endswith("<!-- end -->\nafter\n")
+    page.write_text(page.read_text().replace("5,278", "5,279"))
+    assert called(["reproduce", "--check"], capsys)[0] == 1
+    page.write_text("<!-- results:nodes -->\n<!-- end -->\n")
+    assert "asks for results:nodes" in called(["reproduce", "--check"], capsys)[2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "reproduce needs the NAME of a table"),
+        (["link-planetoid"], "did you mean links-planetoid?"),
+        (["links-planetoid", "--datasets", "corra"], "unknown dataset 'corra'"),
+        (["links-planetoid", "--methods", "mgea"], "unknown method 'mgea'"),
+        (["links-ogb", "--protocol", "strict"], "has no protocol 'strict': only links-planetoid"),
+        (["nodes", "--check"], "leave out nodes"),
+        (["--check"], "has no results: run mgae reproduce NAME first"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    arguments: list[str],
+    told: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, _, said = called(["reproduce", *arguments, "--out", str(tmp_path)], capsys)
+    assert (code, said.count("\n")) == (2, 1)
+    assert told in said
+
+
+def test_the_live_table_shows_what_is_done_what_runs_and_what_waits() -> None:
+    live = LiveTable(shown=False, jobs=1)
+    spec = table("mask-kind")
+    cells = [cell for cell in spec.cells({}) if cell.dataset == "cora"]
+    live.on_plan(spec, cells, {})
+    live.on_cell("undirected on cora", 0, 2)
+    assert (live._text(0), live._text(1)) == ("…", "·")
+    assert live._left() == "time left: unknown"
+    one = {"values": [90.0], "mean": 90.0, "std": 0.0}
+    done = {"status": "done", "seconds": [6.0], "seeds": [0], "test": {"auc": one, "ap": one}}
+    live.on_record(0, done)
+    assert (live._text(0), live._left()) == ("90.00 / 90.00", "time left: 60 s")
+    assert live._grid().row_count == 2
