@@ -47,8 +47,8 @@ class Trial:
             split = LinkSplit.official(self.graph, self.message, generator)
         else:
             split = split_links(self.message, self.config.split, generator)
-        count = self.config.evaluation.hard_negatives
-        if not count or too_costly(self.message, split.test.size(1), count):
+        count, num_edges = self.config.evaluation.hard_negatives, split.test.size(1)
+        if not (count and num_edges) or too_costly(self.message, num_edges, count):
             return split
         return with_hard_negatives(split, count, self.split_generator())
 
