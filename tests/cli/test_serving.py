@@ -169,6 +169,7 @@ def test_similar_nodes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["embed", "RUN", "-o", "nowhere/z.npy"], "there is no folder nowhere"),
         (["embed", "RUN", "-o", "z.npy", "--features", "f.csv"], "--features needs --graph"),
         (["score", "RUN", "bad.csv", "-o", "s.csv"], "bad.csv, line 2: unknown node 'A of Rom'"),
+        (["score", "RUN", "headed.csv", "-o", "s.csv"], "row 1 names the columns, give --source"),
         (["score", "RUN", "none.csv", "-o", "s.csv"], "cannot read none.csv"),
         (["embed", "nowhere", "-o", "z.npy"], "nowhere is not a run directory"),
     ],
@@ -183,8 +184,9 @@ def test_wrong_use_is_one_line_and_leaves_no_file(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "bad.csv", [("A of Ulm", "B of Ulm"), ("A of Ulm", "A of Rom")])
+    write(tmp_path / "headed.csv", [("who", "whom"), ("A of Ulm", "B of Ulm")])
     run = str(folder / "run")
     code, out, err = call(capsys, *(run if text == "RUN" else text for text in arguments))
     assert (code, out) == (2, "")
     assert message in err and err.count("\n") == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.csv"]
+    assert {path.name for path in tmp_path.iterdir()} == {"bad.csv", "headed.csv"}

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch import Tensor, nn
 from torch_geometric.nn import ARGA
 
 from mgae.config import RunConfig
 from mgae.graphs import MessageGraph
+from mgae.masking import MaskedEdges
 from mgae.methods import build_method
 from mgae.methods.adversarial import Adversarial
 from mgae.seeding import Generators
@@ -91,3 +93,36 @@ def test_the_discriminator_learns_to_tell_what_stands_still(name: str) -> None:
             losses.append(loss.item())
             stepper.step(loss, group)
     assert sum(losses[-5:]) < sum(losses[:5])
+
+
+class Judge(nn.Module):
+    """Says what it was told to: of normal draws and of embeddings, or of embeddings alone."""
+
+    def __init__(self, *verdicts: float) -> None:
+        super().__init__()
+        self.verdicts = verdicts
+
+    def forward(self, seen: Tensor, generator: torch.Generator | None) -> Tensor:
+        told = torch.tensor(self.verdicts)
+        return told[0].expand(len(seen)) if len(told) == 1 else told[:, None].expand(seen.shape[:2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_discriminator_is_to_take_draws_for_real_and_embeddings_for_fake(name: str) -> None:
+    graph, method = toy_graph(), build(name, toy_graph())
+    found = []
+    for verdicts in ((20.0, -20.0), (-20.0, 20.0)):
+        method.discriminator = Judge(*verdicts)
+        found.append(float(method._discriminator_loss(graph, Generators(0))))
+    assert found == pytest.approx([0.0, 40.0], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_encoder_pays_for_embeddings_that_are_seen_through(name: str) -> None:
+    graph, method = toy_graph(), build(name, toy_graph())
+    costs = []
+    for verdict in (20.0, -20.0):
+        method.discriminator = Judge(verdict)
+        _, cost = method.represent(MaskedEdges(graph, graph.edge_index), Generators(0))
+        costs.append(float(cost))
+    assert costs[1] - costs[0] == pytest.approx(20.0, abs=1e-4)

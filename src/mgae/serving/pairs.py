@@ -45,7 +45,9 @@ def _places(
     places = predictor.nodes.places_of(ids.texts)
     if (unknown := np.flatnonzero(places < 0)).size:
         where, text = ids.place_of(int(unknown[0])), ids.texts[int(unknown[0])].as_py()
-        raise GraphError(f"{where}: {predictor.nodes.unknown(text)}")
+        names = not table.named and where == table.place(0)
+        hint = "; if row 1 names the columns, give --source-column and --target-column"
+        raise GraphError(f"{where}: {predictor.nodes.unknown(text)}{hint if names else ''}")
     return np.stack([places[codes] for codes in ids.codes])
 
 
