@@ -2,11 +2,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
+from torch import Tensor
 
-from mgae.serving.calibration import Calibration
+from mgae.config import SplitSettings
+from mgae.graphs import MessageGraph
+from mgae.serving.calibration import Calibration, calibrated
+from mgae.splits import split_links
+from tests.conftest import toy_graph
 
 
 def test_one_edge_and_one_other_pair_by_hand() -> None:
@@ -61,3 +67,31 @@ def test_the_order_of_the_scores_is_kept(
     assert (np.diff(values) >= 0).all()
     assert ((values >= 0) & (values <= 1)).all()
     assert np.isfinite(logit(np.clip(values, 1e-12, 1 - 1e-12))).all()
+
+
+class Watched:
+    """Remembers the graphs it was given; scores edges above other pairs."""
+
+    def __init__(self, edges: Tensor) -> None:
+        self.edges = edges
+        self.encoded: list[MessageGraph] = []
+
+    def encode(self, graph: MessageGraph) -> MessageGraph:
+        self.encoded.append(graph)
+        return graph
+
+    def score_links(self, encoded: MessageGraph, pairs: Tensor) -> Tensor:
+        return torch.full((pairs.size(1),), 1.0 if pairs is self.edges else -1.0)
+
+
+def test_it_is_fitted_on_validation_pairs_without_the_edges_that_are_asked_about() -> None:
+    settings = SplitSettings(val_ratio=0.2, test_ratio=0.1)
+    split = split_links(toy_graph(num_edges=60), settings, torch.Generator().manual_seed(0))
+    method = Watched(split.val)
+    found = calibrated(method, split)
+    assert [graph is split.message for graph in method.encoded] == [True]
+    assert found is not None
+    assert found.slope > 0
+    likely, unlikely = found.probability(np.array([1.0, -1.0]))
+    assert likely > 2 / 3
+    assert unlikely < 1 / 3
