@@ -76,9 +76,13 @@ class PlainTraining:
 
     @torch.no_grad()
     def score_in_batches(self, *parts: Tensor) -> list[Tensor]:
-        """The same in batches of 1,024 from a data loader, as the authors' code scores."""
+        """In batches of 1,024 from a data loader, as the authors' code scores.
+
+        It tells the encoder that this is no training, and forgets to tell the decoder.
+        """
         self.model.eval()
         layers = self.model.encode(self.graph.x, self.graph.edge_index)
+        self.model.train()
         scores = []
         for pairs in parts:
             batches = DataLoader(range(pairs.size(1)), 1024)

@@ -83,7 +83,7 @@ class TrainSettings(Settings):
     fanouts: tuple[int, ...] | None = Field(
         None, description="neighbors kept per node, hop by hop; absent: the whole graph is encoded"
     )
-    chunk_size: int = Field(4096, ge=1, description="pairs the decoder holds at once")
+    chunk_size: int = Field(8192, ge=1, description="pairs the decoder holds at once")
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field(
         "auc", description="validation metric that picks the epoch, or the training 'loss'"

@@ -12,8 +12,8 @@ from mgae.ops.backend import has_kernels
 from mgae.ops.perceptron import Dropped, Layer, flow_back, last_gradients, perceptron, read_units
 from mgae.ops.scratch import scratch
 
-# So many pairs at a time: their products stay in the cache between the steps made with them.
-_BLOCK = 1024
+# So many products at a time (4 MB): they stay in the cache between the steps made with them.
+_BLOCK = 1 << 20
 
 
 def cross_correlation(heads: Tensor, tails: Tensor) -> Tensor:
@@ -59,7 +59,7 @@ class _CrossPerceptron(torch.autograd.Function):
         drawn: Dropped,
     ) -> Tensor:
         units = heads.new_empty(len(heads), bias.numel())
-        for part in _parts(len(heads)):
+        for part in _parts(heads, tails):
             crossed = _crossed(heads[part], tails[part])
             read_units(crossed, weight, bias, drawn.part(part), units[part])
         out = drawn.scaled(last)
@@ -74,7 +74,7 @@ class _CrossPerceptron(torch.autograd.Function):
         by_out, weights = weight * out.unsqueeze(1), torch.zeros_like(weight)
         biases = torch.zeros_like(out)
         to_heads, to_tails = torch.empty_like(heads), torch.empty_like(tails)
-        for part in _parts(len(heads)):
+        for part in _parts(heads, tails):
             flow = flow_back(units[part], grads[0][part])
             crossed = _crossed(heads[part], tails[part])
             weights.addmm_(flow.t(), crossed)
@@ -88,8 +88,9 @@ class _CrossPerceptron(torch.autograd.Function):
         return to_heads, to_tails, *own, *last_gradients(units, ctx.scale, grads[0]), None
 
 
-def _parts(count: int) -> list[slice]:
-    return [slice(start, start + _BLOCK) for start in range(0, max(1, count), _BLOCK)]
+def _parts(heads: Tensor, tails: Tensor) -> list[slice]:
+    pairs = max(1, _BLOCK // (heads.size(1) * tails.size(1) * heads.size(2)))
+    return [slice(start, start + pairs) for start in range(0, max(1, len(heads)), pairs)]
 
 
 def _crossed(heads: Tensor, tails: Tensor) -> Tensor:
