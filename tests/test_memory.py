@@ -42,7 +42,7 @@ def test_the_chunk_is_lowered_first() -> None:
     assert chosen.train.chunk_size == 4096
     assert chosen.train.fanouts is None
     assert told is not None
-    assert "train.chunk_size is lowered to 2048" in told
+    assert "train.chunk_size is lowered to 4096" in told
 
 
 def test_then_neighborhoods_are_sampled() -> None:
