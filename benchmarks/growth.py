@@ -20,9 +20,10 @@ from mgae.graphs import MessageGraph
 from mgae.graphs.mapped import mapped_graph, write_mapped
 from mgae.reproduction import paper_config
 
-# ogbl-ppa: 576,289 nodes, 30,326,273 edges, 58 features. Graphs densify as they grow, edges ~ nodes^a with a from 1.1 to 1.7
-# (Leskovec et al., 2005). With ppa's mean degree at every size (a = 1) the rows of 10⁶ edges, 19 MB, would lie in the cache of
-# many machines, and the exponents would tell of that; with a = 1.5 they take 60 MB.
+# ogbl-ppa: 576,289 nodes, 30,326,273 edges, 58 features. Graphs densify as they grow, edges are
+# about nodes^a with a from 1.1 to 1.7 (Leskovec et al., 2005). With ppa's mean degree at every size
+# (a = 1) the rows of 10⁶ edges, 19 MB, would lie in the cache of many machines, and the exponents
+# would tell of that; with a = 1.5 they take 60 MB.
 PPA_NODES, PPA_EDGES, FEATURES, DENSIFICATION = 576_289, 30_326_273, 58, 1.5
 SIZES = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000, PPA_EDGES)
 FITTED_FROM = 1_000_000

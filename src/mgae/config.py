@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -86,7 +87,8 @@ class TrainSettings(Settings):
     chunk_size: int = Field(8192, ge=1, description="pairs the decoder holds at once")
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field(
-        "auc", description="validation metric that picks the epoch, or the training 'loss'"
+        "auc",
+        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, 'loss'",
     )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
@@ -124,6 +126,9 @@ class EvaluationSettings(Settings):
 
     hard_negatives: int | None = Field(
         None, ge=0, description="pairs per test edge that look like edges; 0 or absent: none"
+    )
+    recall: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
+        None, description="K of recall@K, which ranks all nodes; absent: what train.monitor asks"
     )
 
     @field_validator("floors")
@@ -190,6 +195,12 @@ class RunConfig(Settings):
         parts = METHODS[name].extras["parts"]
         dropped = {"method"} | (PARTS.keys() - parts.keys())
         return type(self)(**self.model_dump(exclude_none=True, exclude=dropped), method=name)
+
+    @property
+    def recalls(self) -> tuple[int, ...]:
+        """Each K whose recall@K is measured."""
+        monitored = re.fullmatch(r"recall@([1-9]\d*)", self.train.monitor)
+        return (*(self.evaluation.recall or ()), *([int(monitored[1])] if monitored else []))
 
     @property
     def ranked_by(self) -> str:

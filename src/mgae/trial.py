@@ -71,7 +71,7 @@ class Trial:
         if not self.method.trains:
             return Fit((), 0, 0.0)
         config = self.config
-        validate = validator(self.method, self.split, config.evaluation, config.train.monitor)
+        validate = validator(self.method, self.split, config)
         return train(
             self.method,
             self.split.message,
@@ -86,10 +86,7 @@ class Trial:
         """The test figures, and those of the floors on the same split."""
         on_stage("evaluating")
         test = self.test_figures(self.method)
-        wanted = link_metrics(self.config.evaluation)
-        val = (
-            evaluate_links(self.method, self.split, "val", wanted) if self.split.val.size(1) else {}
-        )
+        val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
         floors = {}
         for name in self.config.evaluation.floors:
             on_stage(f"evaluating {name}")
@@ -110,9 +107,7 @@ class Trial:
         """Link prediction on the test edges, or node classification from all edges."""
         config = self.config
         if config.task == "links":
-            settings = config.evaluation
-            wanted = link_metrics(settings)
-            return evaluate_links(method, self.split, "test", wanted, settings.val_edges_as_input)
+            return self._link_figures(method, "test")
         return evaluate_nodes(
             method.embed(self.message),
             self.graph,
@@ -120,6 +115,11 @@ class Trial:
             config.seed,
             self.split_generator(),
         )
+
+    def _link_figures(self, method: Method, part: str) -> Figures:
+        settings, recalls = self.config.evaluation, self.config.recalls
+        wanted, as_input = link_metrics(settings), settings.val_edges_as_input
+        return evaluate_links(method, self.split, part, wanted, as_input, recalls)
 
     def floor(self, name: str) -> Figures | None:
         """A floor's figures; None where this graph has not what it needs."""

@@ -108,13 +108,13 @@ def test_the_validator_gives_one_metric_of_the_validation_edges(
     monitor: str, expected: float
 ) -> None:
     method, split = by_hand()
-    settings = EvaluationSettings(hits=(20,))
-    assert validator(method, split, settings, monitor)() == pytest.approx(expected)
+    config = RunConfig(evaluation={"hits": (20,)}, train={"monitor": monitor})
+    assert validator(method, split, config)() == pytest.approx(expected)
 
 
 def test_the_validator_encodes_anew_each_time() -> None:
     method, split = by_hand()
-    validate = validator(method, split, EvaluationSettings(), "auc")
+    validate = validator(method, split, RunConfig())
     assert method.shown == []
     validate()
     validate()
@@ -124,7 +124,7 @@ def test_the_validator_encodes_anew_each_time() -> None:
 def test_an_unknown_monitor_is_refused_with_the_known_ones() -> None:
     method, split = by_hand()
     with pytest.raises(UnknownName, match=r"train\.monitor 'acu': known are .*did you mean auc"):
-        validator(method, split, EvaluationSettings(), "acu")
+        validator(method, split, RunConfig(train={"monitor": "acu"}))
 
 
 def test_a_method_that_knows_the_answer_gets_a_hundred_and_its_opposite_nothing() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from mgae.config import LOSS, EvaluationSettings
+from mgae.config import LOSS, EvaluationSettings, RunConfig
 from mgae.errors import GraphError, UnknownName
 from mgae.evaluation import metrics
+from mgae.evaluation.recommendations import recall_at
 from mgae.methods.base import Method
 from mgae.splits.links import LinkSplit
 
@@ -39,20 +40,25 @@ def evaluate_links(
     part: str,
     wanted: dict[str, LinkMetric],
     val_edges_as_input: bool = False,
+    recalls: Sequence[int] = (),
 ) -> dict[str, float]:
     """Metrics in percent on ``val`` or ``test``, encoded from the message edges.
 
-    ``val_edges_as_input`` adds the validation edges when the test is encoded. Where the split has
-    hard negatives, the test has ``hard_mrr`` and ``hard_hits@K`` too.
+    ``val_edges_as_input`` adds the validation edges when the test is encoded. ``recalls`` asks for
+    ``recall@K`` of these K. Where the split has hard negatives, the test has ``hard_mrr`` and
+    ``hard_hits@K`` too.
     """
     if not split.pairs(part)[0].size(1):
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
     encoded = _encoded(method, split, part, val_edges_as_input)
-    positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
+    positives, negatives = split.pairs(part)
+    positive, negative = (method.score_links(encoded, pairs) for pairs in (positives, negatives))
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
         # Too large a step has ruined the weights; the training loop says what to do.
-        return dict.fromkeys(wanted, math.nan)
+        return dict.fromkeys([*wanted, *map("recall@{}".format, recalls)], math.nan)
     found = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
+    for k in dict.fromkeys(recalls):
+        found[f"recall@{k}"] = 100 * recall_at(k, method, encoded, split.message, positives)
     if part == "test" and split.test_hard_negatives is not None:
         found |= _hard_figures(positive, _hard_scores(method, encoded, split.test_hard_negatives))
     return found
@@ -87,17 +93,16 @@ def _encoded(method: Method, split: LinkSplit, part: str, val_edges_as_input: bo
     return method.encode(split.with_val_edges() if adding else split.message)
 
 
-def validator(
-    method: Method, split: LinkSplit, settings: EvaluationSettings, monitor: str
-) -> Callable[[], float] | None:
+def validator(method: Method, split: LinkSplit, config: RunConfig) -> Callable[[], float] | None:
     """What the training loop asks after an epoch: one metric on the validation edges.
 
-    Nothing where ``monitor`` is the training loss, which the loop knows by itself.
+    Nothing where ``train.monitor`` is the training loss, which the loop knows by itself.
     """
-    known = link_metrics(settings)
+    monitor, known = config.train.monitor, link_metrics(config.evaluation)
+    recalls = [k for k in config.recalls if monitor == f"recall@{k}"][:1]
     if monitor == LOSS:
         return None
-    if monitor not in known:
-        raise UnknownName("train.monitor", monitor, [*known, LOSS])
-    wanted = {monitor: known[monitor]}
-    return lambda: evaluate_links(method, split, "val", wanted)[monitor]
+    if monitor not in known and not recalls:
+        raise UnknownName("train.monitor", monitor, [*known, "recall@10", LOSS])
+    wanted = {} if recalls else {monitor: known[monitor]}
+    return lambda: evaluate_links(method, split, "val", wanted, recalls=recalls)[monitor]
