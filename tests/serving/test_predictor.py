@@ -99,6 +99,22 @@ def test_known_links_and_a_choice_of_nodes(predictor: Predictor) -> None:
     assert predictor.recommend("n4", among=predictor.neighbors("n4")) == []
 
 
+def test_edges_that_the_makers_of_a_graph_hold_out_are_nothing_new() -> None:
+    data = named()
+    method, config = fitted(data).method, RunConfig(**SMALL)
+    (first, second, *_) = (
+        link.node for link in Predictor(method, config, data.clone()).recommend("n0", 3)
+    )
+    place = data.node_ids.index
+    held = data.clone()
+    held.val_edges = torch.tensor([[0], [place(first)]])
+    held.test_edges = torch.tensor([[place(second)], [0]])
+    predictor = Predictor(method, config, held)
+    assert {first, second} <= set(predictor.neighbors("n0"))
+    offered = {link.node for link in predictor.recommend("n0", data.num_nodes)}
+    assert not offered & {first, second}
+
+
 def test_all_recommendations_at_once_are_those_one_by_one(predictor: Predictor) -> None:
     shares: list[float] = []
     table = pa.Table.from_batches(predictor.recommend_all(3, on_share=shares.append))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from mgae.serving.neighbors import Neighbors
 from mgae.serving.newcomers import extended, require_inductive
 from mgae.serving.nodes import NodeIndex, ends_of
 from mgae.serving.ranking import Ranked, Ranking, best
-from mgae.splits.links import LinkSplit
+from mgae.splits.links import LinkSplit, joined
 
 OnShare = Callable[[float], None]
 
@@ -261,8 +261,14 @@ class Predictor:
     @cached_property
     def _ranking(self) -> Ranking:
         encoded = self.method.encode(self._message)
-        neighbors = Neighbors(self._message)
+        neighbors = Neighbors(self._known)
         return Ranking(self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding)
+
+    @property
+    def _known(self) -> MessageGraph:
+        """With the edges that the graph's makers hold out: no model sees them, but they exist."""
+        held = (self.graph.get(name) for name in ("val_edges", "test_edges"))
+        return reduce(joined, (edges for edges in held if edges is not None), self._message)
 
     @cached_property
     def _embedding(self) -> Tensor:
