@@ -12,4 +12,6 @@ for link in predictor.recommend(node, k=5):
     print(f"{node} → {link.node}: {link.probability:.3f}")
 
 new = {"my paper": data.x[0].numpy()}
-print(predictor.recommend_new(new, edges=[("my paper", node)], k=3))
+found = predictor.recommend_new(new, edges=[("my paper", node)], k=3)
+for link in found["my paper"]:
+    print(f"my paper → {link.node}: {link.probability:.3f}")
