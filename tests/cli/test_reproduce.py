@@ -81,8 +81,11 @@ def _in_the_middle(out: Path) -> bool:
 def test_the_same_again_trains_nothing_and_a_changed_setting_only_its_cells(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, _, told = called(command(tmp_path, 1), capsys)
+    code, shown, told = called(command(tmp_path, 1), capsys)
     assert code == 0
+    assert "**Cora**" in shown
+    assert "**PubMed**" not in shown, "it was not asked for"
+    assert "**PubMed**" in (tmp_path / "links-planetoid.md").read_text(encoding="utf-8")
     assert "[1/2] GAE on Cora: AUC" in told
     assert "time left" in told
     first = values(tmp_path / "links-planetoid.json")
@@ -97,6 +100,24 @@ def test_the_same_again_trains_nothing_and_a_changed_setting_only_its_cells(
     assert cells["MGAE-GCN"]["config_hash"] != before["MGAE-GCN"]["config_hash"]
     for kind in ("json", "md", "csv", "png", "svg"):
         assert (tmp_path / f"links-planetoid.{kind}").stat().st_size
+
+
+def test_two_jobs_end_with_the_values_of_one(tmp_path: Path) -> None:
+    here = [sys.executable, "-m", "mgae"]
+    for jobs in ("1", "2"):
+        arguments = [*command(tmp_path / jobs, 2), "--jobs", jobs, "-q"]
+        subprocess.run([*here, *arguments], check=True, capture_output=True)
+    found, expected = (values(tmp_path / jobs / "links-planetoid.json") for jobs in "21")
+    done = [row for row in found["rows"] if row["cells"]["cora"]["status"] == "done"]
+    assert [row["name"] for row in done] == ["GAE", "MGAE-GCN"]
+    for row, other in zip(found["rows"], expected["rows"], strict=True):
+        expected_figures = pytest.approx(_figures(other["cells"]["cora"]), abs=0.05)
+        assert _figures(row["cells"]["cora"]) == expected_figures
+
+
+def _figures(cell: dict[str, Any]) -> list[float]:
+    """They share the cores, and sums in another order differ in their last digits."""
+    return [value for metric in cell.get("test", {}).values() for value in metric["values"]]
 
 
 def test_pages_are_written_from_the_json_and_held_against_it(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,7 +72,7 @@ def reproduce(
     made = _made(request, quiet or as_json)
     if as_json:
         return typer.echo(json.dumps(made, ensure_ascii=False))
-    return _print(made, out)
+    return _print(made, request.datasets, out)
 
 
 def _listed(texts: str | None) -> list[str]:
@@ -91,11 +92,12 @@ def _made(request: Any, quiet: bool) -> dict[str, Any]:
         return run(request, observer)
 
 
-def _print(made: dict[str, Any], out: Path) -> None:
-    """The page as its file has it; its Markdown reads well as it is."""
+def _print(made: dict[str, Any], datasets: Sequence[str], out: Path) -> None:
+    """The page as its file has it, less the graphs not asked for; its Markdown reads well."""
     from mgae.reproduction.writing import page_of, stem_of
 
-    typer.echo(page_of(made))
+    asked = {name: had for name, had in made.get("columns", {}).items() if name in datasets}
+    typer.echo(page_of({**made, "columns": asked} if asked else made))
     typer.echo(f"tables and picture: {out / stem_of(made)}.json, .md, .csv, .png, .svg")
 
 
