@@ -17,10 +17,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from benchmarks.settings import RANKED
-from mgae.config import SplitSettings, merge
 from mgae.graphs import MessageGraph, checked, load_graph
+from mgae.layering import merge
 from mgae.methods.base import build_method
 from mgae.reproduction import paper_config
+from mgae.sections import SplitSettings
 from mgae.seeding import Generators
 from mgae.serving import Predictor
 from mgae.splits.links import split_links

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mgae.config import RunConfig, assignments, merge, read_toml
+from mgae.config import RunConfig
 from mgae.errors import ConfigError
+from mgae.layering import assignments, merge, read_toml
 
 
 def test_the_default_is_the_paper_on_cora() -> None:

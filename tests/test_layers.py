@@ -18,6 +18,8 @@ ORDER = [
     "files",
     "markdown",
     "drawing",
+    "sections",
+    "layering",
     "config",
     "ops",
     "graphs",

@@ -13,13 +13,13 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.config import SplitSettings
 from mgae.decoders import Decoder
 from mgae.encoders import EncoderSettings
 from mgae.errors import ConfigError, GraphError, UnsupportedError
 from mgae.graphs import MessageGraph, checked
 from mgae.losses import Loss
 from mgae.registry import DECODERS, LOSSES
+from mgae.sections import SplitSettings
 from mgae.seeding import Generators, drawn_from
 from mgae.splits import NegativeSampler, split_links
 from tests.conftest import toy_graph

@@ -11,13 +11,14 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.config import EvaluationSettings, RunConfig
+from mgae.config import RunConfig
 from mgae.errors import MGAEError, TrainingError
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
 from mgae.memory import fitted
 from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory, check_free, write_record
+from mgae.sections import EvaluationSettings
 from mgae.splits.hard import too_costly
 from mgae.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.trial import Trial

@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from mgae.config import EvaluationSettings, RunConfig, SplitSettings
+from mgae.config import RunConfig
 from mgae.errors import MGAEError, UnknownName
 from mgae.evaluation.links import evaluate_links, link_metrics, validator
 from mgae.graphs import MessageGraph
 from mgae.methods import Method, build_method
+from mgae.sections import EvaluationSettings, SplitSettings
 from mgae.splits import LinkSplit, split_links
 from tests.conftest import toy_graph
 

@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.config import EvaluationSettings
 from mgae.errors import GraphError, MGAEError, UnsupportedError
 from mgae.evaluation import nodes
 from mgae.evaluation.nodes import evaluate_nodes
+from mgae.sections import EvaluationSettings
 
 PROBES = ["svm", "logistic"]
 PERFECT = {"accuracy": 100.0, "macro_f1": 100.0, "micro_f1": 100.0}

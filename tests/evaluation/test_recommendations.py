@@ -8,11 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from mgae.config import RunConfig, SplitSettings
+from mgae.config import RunConfig
 from mgae.evaluation.links import evaluate_links, validator
 from mgae.evaluation.recommendations import recall_at
 from mgae.graphs import MessageGraph
 from mgae.methods import Method, build_method
+from mgae.sections import SplitSettings
 from mgae.seeding import Generators
 from mgae.splits import split_links
 from tests.conftest import toy_graph

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from mgae.config import InputSettings
 from mgae.errors import MGAEError
 from mgae.graphs.files import read_graph
+from mgae.sections import InputSettings
 
 Content = str | bytes | Callable[[Path], object]
 FINE = "source,target\na,b\nb,c\n"

@@ -10,9 +10,9 @@ import torch
 from scipy import sparse
 from torch_geometric.data import Data
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.convert import as_graph
+from mgae.sections import InputSettings
 
 EDGES = pa.table({"source": ["b", "c"], "target": ["a", "b"], "weight": [2.0, 0.5]})
 

@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.encoding import Block, encoded, encoded_as
 from mgae.graphs.features import KnownFeatures
 from mgae.graphs.files import read_graph
+from mgae.sections import InputSettings
 
 # Nodes a, b, c, d in this order.
 EDGES = "source,target\na,b\nb,c\nc,d\n"

@@ -16,9 +16,9 @@ from scipy import sparse
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.config import InputSettings
 from mgae.graphs.convert import as_graph
 from mgae.graphs.files import read_graph
+from mgae.sections import InputSettings
 
 PROPERTY = settings(deadline=None, max_examples=50)
 Weighted = dict[tuple[object, object], float]

@@ -11,9 +11,9 @@ from scipy import io as scipy_io
 from scipy import sparse
 from torch_geometric.data import Data
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.files import read_graph
+from mgae.sections import InputSettings
 
 DIRECTED = InputSettings(directed=True)
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.config import RunConfig, SplitSettings
+from mgae.config import RunConfig
 from mgae.encoders import Encoder
 from mgae.errors import ConfigError
 from mgae.evaluation.metrics import auc
@@ -25,6 +25,7 @@ from mgae.methods.sampled import encode_seeds, neighbor_sampler
 from mgae.ops.neighborhood import Neighborhood, NeighborSampler
 from mgae.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS, LOSSES, MASKS
+from mgae.sections import SplitSettings
 from mgae.seeding import Generators, drawn_from
 from mgae.splits.links import split_links
 from mgae.splits.negatives import NegativeSampler

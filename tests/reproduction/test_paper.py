@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mgae.config import RunConfig, merge
+from mgae.config import RunConfig
+from mgae.layering import merge
 from mgae.registry import METHODS
 from mgae.reproduction import paper_config, published
 

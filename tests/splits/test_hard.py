@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
-from mgae.config import SplitSettings
 from mgae.graphs import MessageGraph
 from mgae.graphs.checks import checked
+from mgae.sections import SplitSettings
 from mgae.splits import hard
 from mgae.splits.hard import hard_negatives, too_costly, with_hard_negatives
 from mgae.splits.links import LinkSplit, joined, split_links

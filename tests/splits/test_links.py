@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.config import SplitSettings
 from mgae.errors import ConfigError, GraphError
 from mgae.graphs import MessageGraph, checked, load_graph
+from mgae.sections import SplitSettings
 from mgae.splits import LinkSplit, split_links
 from mgae.splits.links import random_orientation, without
 from tests.conftest import toy_graph

@@ -8,10 +8,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from mgae.config import RunConfig, TrainSettings
+from mgae.config import RunConfig
 from mgae.errors import TrainingError
 from mgae.graphs import MessageGraph
 from mgae.methods.base import Method, build_method
+from mgae.sections import TrainSettings
 from mgae.seeding import Generators
 from mgae.training import EpochRecord, Fit, train
 from mgae.training.checkpoint import Checkpoints

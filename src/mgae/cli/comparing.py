@@ -52,7 +52,7 @@ def compare(
     was broken off.
     """
     from mgae.comparison import compare as run
-    from mgae.config import assignments, merge
+    from mgae.layering import assignments, merge
 
     table = options.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,

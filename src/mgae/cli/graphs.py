@@ -76,12 +76,12 @@ def inspect(
 ) -> None:
     """Print what was understood of a graph: counts, degrees, components, what to start with."""
     from mgae.cli.progress import StageProgress
-    from mgae.config import InputSettings
     from mgae.graphs.inspection import inspect_graph, plot_degrees
     from mgae.graphs.message import MessageGraph
     from mgae.graphs.opening import open_graph
     from mgae.memory import training_bytes
     from mgae.reproduction import paper_config
+    from mgae.sections import InputSettings
 
     given = options.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,

@@ -15,9 +15,10 @@ from rich.progress import (
 )
 from torch_geometric.data import Data
 
-from mgae.config import LOSS, RunConfig
+from mgae.config import RunConfig
 from mgae.graphs.catalogue import statistics
 from mgae.pipeline import Observer
+from mgae.sections import LOSS
 from mgae.training.loop import EpochRecord
 
 

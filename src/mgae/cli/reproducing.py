@@ -56,7 +56,7 @@ def reproduce(
         return _documents(name, out, update_docs)
     if name is None:
         raise ConfigError("reproduce needs the NAME of a table, or --check (see mgae reproduce -h)")
-    from mgae.config import assignments
+    from mgae.layering import assignments
     from mgae.reproduction.running import Request
 
     request = Request(

@@ -117,7 +117,7 @@ def evaluate(
 
 def _configure(chosen: dict[str, Any], file: Path | None, texts: list[str]) -> RunConfig:
     """The paper's settings, below the file's, below the options', below ``--set``."""
-    from mgae.config import assignments, merge, read_toml
+    from mgae.layering import assignments, merge, read_toml
     from mgae.reproduction import paper_config
 
     chosen["mask"] = {k: v for k, v in chosen["mask"].items() if v is not None} or None

@@ -13,10 +13,11 @@ from mgae.cells import run_cell
 from mgae.comparison.drawing import draw
 from mgae.comparison.tables import to_csv, to_markdown
 from mgae.comparison.value import Comparison, Row
-from mgae.config import RunConfig, as_table
+from mgae.config import RunConfig
 from mgae.errors import MGAEError, RunDirectoryError, UnsupportedError
 from mgae.files import write_json, write_text
 from mgae.graphs.opening import open_graph
+from mgae.layering import as_table
 from mgae.pipeline import Observer
 from mgae.registry import METHODS
 from mgae.reproduction import paper_config

@@ -9,11 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mgae.config import LOSS, EvaluationSettings, RunConfig
+from mgae.config import RunConfig
 from mgae.errors import GraphError, UnknownName
 from mgae.evaluation import metrics
 from mgae.evaluation.recommendations import recall_at
 from mgae.methods.base import Method
+from mgae.sections import LOSS, EvaluationSettings
 from mgae.splits.links import LinkSplit
 
 LinkMetric = Callable[[Any, Any], float]

@@ -19,9 +19,9 @@ from sklearn.svm import SVC
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.config import EvaluationSettings
 from mgae.errors import GraphError, UnsupportedError
 from mgae.evaluation import metrics
+from mgae.sections import EvaluationSettings
 from mgae.seeding import stream_seed
 from mgae.splits.nodes import Indices, folds, labeled_nodes, node_split
 

@@ -10,7 +10,6 @@ from pyarrow.interchange import from_dataframe
 from scipy import sparse
 from torch_geometric.data import Data
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.checks import checked
 from mgae.graphs.edges import EdgeList, edges_of_table
@@ -18,6 +17,7 @@ from mgae.graphs.files import assembled
 from mgae.graphs.formats import edges_of_matrix, edges_of_networkx
 from mgae.graphs.ids import counted
 from mgae.graphs.tables import ArrowTable
+from mgae.sections import InputSettings
 
 _DEFAULTS = InputSettings()
 

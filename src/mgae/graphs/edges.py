@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.ids import Ids, first_refused, listed, undictionaried
 from mgae.graphs.layout import Hints
 from mgae.graphs.tables import Table, find_column
+from mgae.sections import InputSettings
 
 _SOURCES = (
     "source src from u head node1 node_1 id1 id_1 source_id src_id from_id fromnodeid from_node "

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.encoding import encoded, encoded_as
 from mgae.graphs.ids import Ids, Nodes, as_texts, counted, first_refused, listed, undictionaried
 from mgae.graphs.layout import NULLS, Hints
 from mgae.graphs.tables import Table, find_column
+from mgae.sections import InputSettings
 
 ID_NAMES = frozenset({"id", "node", "node_id", "nodeid", "name", "__index_level_0__"})
 LABEL_NAMES = frozenset({"label", "class", "y", "target"})

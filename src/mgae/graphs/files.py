@@ -7,7 +7,6 @@ from pathlib import Path
 import pyarrow.compute as pc
 from torch_geometric.data import Data
 
-from mgae.config import InputSettings
 from mgae.graphs.checks import checked
 from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import EdgeList, edge_hints, edges_of_table
@@ -24,6 +23,7 @@ from mgae.graphs.formats import edges_of_file
 from mgae.graphs.ids import Nodes, counted, listed
 from mgae.graphs.merging import merged
 from mgae.graphs.tables import open_table
+from mgae.sections import InputSettings
 
 __all__ = ["OnProgress", "assembled", "read_graph"]
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.config import InputSettings
 from mgae.errors import ConfigError, GraphError, UnknownName
 from mgae.graphs.catalogue import load_graph
 from mgae.graphs.convert import as_graph
 from mgae.graphs.features import KnownFeatures
 from mgae.graphs.files import OnProgress, read_graph
 from mgae.registry import DATASETS
+from mgae.sections import InputSettings
 
 
 def open_graph(

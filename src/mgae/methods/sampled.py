@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mgae.config import TrainSettings
 from mgae.decoders import Decoder
 from mgae.encoders import Encoder
 from mgae.errors import ConfigError
@@ -18,6 +17,7 @@ from mgae.masking import Mask
 from mgae.methods.hiding import HiddenEdges, counts_pairs, require_hidden
 from mgae.ops.neighborhood import Neighborhood, NeighborSampler
 from mgae.ops.rows import take_rows
+from mgae.sections import TrainSettings
 from mgae.seeding import Generators
 from mgae.splits.negatives import NegativeSampler
 

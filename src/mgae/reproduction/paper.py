@@ -8,7 +8,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from mgae.config import RunConfig, as_table, merge
+from mgae.config import RunConfig
+from mgae.layering import as_table, merge
 from mgae.registry import PARTS, Entry
 
 

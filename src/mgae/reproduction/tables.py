@@ -10,8 +10,9 @@ from importlib import resources
 from typing import Any
 
 from mgae.cells import config_hash
-from mgae.config import RunConfig, merge
+from mgae.config import RunConfig
 from mgae.errors import ConfigError, UnknownName
+from mgae.layering import merge
 from mgae.registry import METHODS, PARTS
 from mgae.reproduction.paper import paper_config
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.convert import arrow_table
 from mgae.graphs.features import KnownFeatures, feature_rows, features
 from mgae.graphs.ids import Nodes
 from mgae.graphs.tables import ArrowTable
+from mgae.sections import InputSettings
 
 
 def require_same_features(graph: Data, other: Data) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from mgae.config import InputSettings
 from mgae.errors import GraphError
 from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import edge_columns, edge_hints
 from mgae.graphs.ids import Ids
 from mgae.graphs.tables import Table, open_table
+from mgae.sections import InputSettings
 from mgae.serving.predictor import Predictor
 
 

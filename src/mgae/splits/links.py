@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.config import SplitSettings
 from mgae.errors import GraphError
 from mgae.graphs.message import MessageGraph
+from mgae.sections import SplitSettings
 from mgae.splits.negatives import NegativeSampler
 
 

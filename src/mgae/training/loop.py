@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor, nn
 
-from mgae.config import TrainSettings
 from mgae.errors import TrainingError, UnsupportedError
 from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method
+from mgae.sections import TrainSettings
 from mgae.seeding import Generators
 from mgae.training.checkpoint import Checkpoints, Snapshot
 

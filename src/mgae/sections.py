@@ -1,0 +1,113 @@
+"""The sections of a configuration that are no swappable parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from mgae.registry import METHODS
+from mgae.settings import Settings
+
+LOSS = "loss"  # the monitor that is no validation metric
+
+
+class InputSettings(Settings):
+    """How the user's own files are to be read."""
+
+    section: ClassVar[str] = "input"
+
+    features: str | None = Field(None, description="a table with a row of features per node")
+    labels: str | None = Field(None, description="a table with a label per node")
+    source_column: str | None = Field(None, description="the edges' source: a name, or a number")
+    target_column: str | None = Field(None, description="the edges' target: a name, or a number")
+    weight_column: str | None = Field(None, description="the edges' weight: a name, or a number")
+    id_column: str | None = Field(None, description="the node's id in features and labels")
+    label_column: str | None = Field(None, description="the label's column")
+    directed: bool = Field(False, description="whether an edge has a direction")
+    header: Literal["auto", "yes", "no"] = Field("auto", description="whether row 1 holds names")
+    missing: Literal["refuse", "zero", "mean"] = Field(
+        "refuse", description="the features of a node that has edges and no row of features"
+    )
+
+
+class SplitSettings(Settings):
+    """Which edges are held out."""
+
+    section: ClassVar[str] = "split"
+
+    val_ratio: float = Field(0.05, ge=0, lt=1, description="share of the edges for validation")
+    test_ratio: float = Field(0.10, ge=0, lt=1, description="share of the edges for the test")
+    seed: Annotated[int, Field(ge=0)] | Literal["run"] = Field(
+        "run", description="draws one split for all runs; 'run': each run draws its own"
+    )
+
+
+class TrainSettings(Settings):
+    """How the parameters are found."""
+
+    section: ClassVar[str] = "train"
+
+    epochs: int = Field(200, ge=1, description="masks drawn at most")
+    patience: int = Field(50, ge=1, description="epochs without a better validation score")
+    learning_rate: float = Field(0.01, gt=0, le=100, description="Adam's learning rate")
+    weight_decay: float = Field(0.0, ge=0, description="Adam's L2 penalty")
+    clip: float = Field(1.0, ge=0, description="largest gradient norm of a module; 0: any")
+    step_size: int | None = Field(
+        None, ge=1, description="masked edges per optimizer step; absent: all of them"
+    )
+    fanouts: tuple[int, ...] | None = Field(
+        None, description="neighbors kept per node, hop by hop; absent: the whole graph is encoded"
+    )
+    chunk_size: int = Field(8192, ge=1, description="pairs the decoder holds at once")
+    eval_every: int = Field(1, ge=1, description="epochs between two validations")
+    monitor: str = Field(
+        "auc",
+        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, 'loss'",
+    )
+    checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
+    memory_limit_gb: float | None = Field(
+        None, gt=0, description="gigabytes that training may take; absent: what is free"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sampled_steps(cls, given: Any) -> Any:
+        # A step over all masked edges would see the whole graph again.
+        sampled = isinstance(given, Mapping) and given.get("fanouts") is not None
+        endless = sampled and given.get("step_size") is None
+        return {**given, "step_size": 1024} if endless else given
+
+    @field_validator("fanouts")
+    @classmethod
+    def _some_neighbors(cls, fanouts: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if fanouts is not None and min(fanouts, default=0) < 1:
+            raise ValueError(f"must be integers ≥ 1, one for each layer, got {list(fanouts)}")
+        return fanouts
+
+
+class EvaluationSettings(Settings):
+    """What is measured, and beside what."""
+
+    section: ClassVar[str] = "evaluation"
+
+    hits: tuple[Annotated[int, Field(ge=1)], ...] = Field((20, 50, 100), description="K of Hits@K")
+    probe: Literal["svm", "logistic"] = Field("svm", description="classifier on the embeddings")
+    folds: int = Field(5, ge=2, description="folds of the SVM's cross-validation")
+    floors: tuple[str, ...] = Field((), description="untrained methods printed beside")
+    val_edges_as_input: bool = Field(
+        False, description="encode the test from validation edges too; OGB allows it on collab only"
+    )
+
+    hard_negatives: int | None = Field(
+        None, ge=0, description="pairs per test edge that look like edges; 0 or absent: none"
+    )
+    recall: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
+        None, description="K of recall@K, which ranks all nodes; absent: what train.monitor asks"
+    )
+
+    @field_validator("floors")
+    @classmethod
+    def _known(cls, floors: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(METHODS[name].name for name in floors)
