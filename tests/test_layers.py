@@ -30,6 +30,7 @@ ORDER = [
     "losses",
     "methods",
     "memory",
+    "allocator",
     "peakmemory",
     "training",
     "evaluation",

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mgae.allocator import keep_freed
+
 
 class Interrupted(Exception):  # noqa: N818 - reads as what it says
     """Ctrl-C or SIGTERM, with what to do next."""
@@ -22,7 +24,8 @@ class _Terminated(KeyboardInterrupt):
 
 @contextmanager
 def stoppable(way: str, started: Callable[[], bool] = lambda: True) -> Iterator[None]:
-    """Say how to go on after Ctrl-C or SIGTERM, if something has ``started``."""
+    """A training: say how to go on after Ctrl-C or SIGTERM, if something has ``started``."""
+    keep_freed()
 
     def terminate(number: int, frame: object) -> None:
         raise _Terminated
