@@ -1,0 +1,33 @@
+"""The decoder that learns nothing."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mgae.decoders.base import Decoder, DecoderSettings
+from mgae.encoders import EncoderSettings
+from mgae.registry import DECODERS
+
+
+@DECODERS.register(
+    "inner-product",
+    settings=DecoderSettings,
+    summary="the inner product of the two ends' last layers",
+    paper="Kipf and Welling, Variational Graph Auto-Encoders, 2016",
+)
+class InnerProductDecoder(Decoder):
+    """h_v · h_u."""
+
+    symmetric = True
+
+    def __init__(self, settings: DecoderSettings, encoder: EncoderSettings) -> None:
+        super().__init__()
+
+    def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
+        """One product per pair."""
+        return (heads[:, -1] * tails[:, -1]).sum(dim=1)
+
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """One product of two matrices."""
+        return heads[:, -1] @ rows[:, -1].t()

@@ -1,0 +1,107 @@
+"""Running cells, one after another or several at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import lru_cache
+from pathlib import Path
+
+import torch
+from torch_geometric.data import Data
+
+from mgae.allocator import keep_freed
+from mgae.cells import CellResult, run_cell
+from mgae.config import RunConfig
+from mgae.errors import GraphError, MGAEError
+from mgae.files import locked
+from mgae.graphs.opening import open_graph
+from mgae.pipeline import Observer
+from mgae.reproduction.document import NO_DATA, Record, record_of
+from mgae.reproduction.tables import Cell, cell_folder
+
+
+def records(
+    cells: list[Cell], folder: Path, jobs: int, observer: Observer
+) -> Iterator[tuple[int, Record]]:
+    """The number of each cell in ``cells`` and its figures, as they come."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if jobs > 1:
+        yield from _in_processes(cells, folder, jobs)
+        return
+    for index, cell in enumerate(cells):
+        observer.on_cell(f"{cell.row.name} on {cell.dataset}", index, len(cells))
+        yield index, run_one(cell, folder, observer)
+
+
+def run_one(cell: Cell, folder: Path, observer: Observer | None = None) -> Record:
+    """A cell's figures, or why it has none."""
+    try:
+        graph = _graph(cell.dataset)
+    except GraphError as error:
+        return {"status": NO_DATA, "reason": str(error)}
+    try:
+        trained = None
+        if cell.trained is not None:
+            trained = _run(cell.trained, folder, graph, observer)[1]
+        found, _ = _run(cell.config, folder, graph, observer, trained)
+    except MGAEError as error:
+        return {"status": "refused", "reason": str(error)}
+    return record_of(cell, found)
+
+
+def _run(
+    config: RunConfig,
+    folder: Path,
+    graph: Data,
+    observer: Observer | None,
+    trained: Path | None = None,
+) -> tuple[CellResult, Path]:
+    home = folder / cell_folder(config)
+    # Two tables may share a run set, and two commands may fill them at the same time.
+    with locked(home.with_name(f"{home.name}.lock")):
+        return run_cell(config, home, graph, observer, trained), home
+
+
+@lru_cache(maxsize=1)
+def _graph(name: str) -> Data:
+    return open_graph(name)
+
+
+def _in_processes(cells: list[Cell], folder: Path, jobs: int) -> Iterator[tuple[int, Record]]:
+    """Several at once; those that measure others' models when these are there."""
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(jobs, context, _begin_process, (os.getpid(), jobs))
+    try:
+        for phase in (False, True):
+            waiting = {
+                pool.submit(run_one, cell, folder): index
+                for index, cell in enumerate(cells)
+                if (cell.trained is not None) == phase
+            }
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    pool.shutdown()
+
+
+def _begin_process(parent: int, jobs: int) -> None:
+    """Share the cores, and end when the parent was killed."""
+    keep_freed()
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
