@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 
 def alternating(
-    calls: dict[str, Callable[[], object]], repeats: int, warm_up: int = 2
+    calls: dict[str, Callable[[], object]], repeats: int, warm_up: int = 1
 ) -> dict[str, float]:
     """Median seconds of each call; round by round, each of them twice, of which the second counts.
 

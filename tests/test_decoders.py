@@ -346,3 +346,17 @@ def test_one_head_against_tails_in_one_order_or_both(
     before, behind = built.score(ends, rows, None), built.score(rows, ends, None)
     torch.testing.assert_close(built.against(rows[4], both=False)(rows), before)
     torch.testing.assert_close(built.against(rows[4], both=True)(rows), (before + behind) / 2)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
+@each_decoder
+def test_both_orders_at_once(decoder: dict[str, Any], depth: int, mlp_layers: int) -> None:
+    if decoder["kind"] != "inner-product":
+        decoder = {**decoder, "num_layers": mlp_layers, "hidden_channels": 5}
+    built = build(depth=depth, width=3, **decoder)
+    heads, tails = torch.randn(2, 7, depth, 3, generator=torch.Generator().manual_seed(0))
+    forth, back = built.score(heads, tails, None), built.score(tails, heads, None)
+    both = built.score_both(heads, tails)
+    torch.testing.assert_close(both, (forth + back) / 2)
+    assert torch.equal(both, built.score_both(tails, heads)), "not only nearly the same"

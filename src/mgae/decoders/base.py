@@ -35,6 +35,13 @@ class Decoder(nn.Module, ABC):
         ``generator`` draws the dropout, None in evaluation.
         """
 
+    def score_both(self, heads: Tensor, tails: Tensor) -> Tensor:
+        """The mean of both orders' logits [n], in evaluation."""
+        logits = self.score(heads, tails, None)
+        if not self.symmetric:
+            logits = (logits + self.score(tails, heads, None)) / 2
+        return logits
+
     def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
         """Logits [h, num_nodes] of each of ``heads`` [h, K, d] with all ``rows`` as tails."""
         count, num_nodes = heads.size(0), rows.size(0)

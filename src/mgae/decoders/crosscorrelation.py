@@ -51,6 +51,26 @@ class CrossCorrelationDecoder(Decoder):
         logits: Tensor = self.mlp(crossed, generator)
         return logits
 
+    def score_both(self, heads: Tensor, tails: Tensor) -> Tensor:
+        """Both orders for the products of one.
+
+        With the products (k, j) and (j, k) added and subtracted instead of side by side, the order
+        of the ends decides nothing but the sign of the differences.
+        """
+        if self.symmetric:
+            return self.score(heads, tails, None)
+        first, depth = self.mlp.first, heads.size(1)
+        weights = self._blocks(first.weight, depth).permute(1, 2, 3, 0)  # [K, K, d, width]
+        k, j = torch.triu_indices(depth, depth)
+        adding = (weights[k, j] + weights[j, k]).flatten(0, 1) / 2
+        even = torch.addmm(first.bias, _tied(heads, tails), adding)
+        k, j = torch.triu_indices(depth, depth, offset=1)
+        subtracting = (weights[k, j] - weights[j, k]).flatten(0, 1) / 2
+        odd = (heads[:, k] * tails[:, j] - heads[:, j] * tails[:, k]).flatten(1) @ subtracting
+        # Apart, so that either order gives the same to the last bit.
+        forth, back = (self.mlp.after_first(read, None) for read in (even + odd, even - odd))
+        return (forth + back) / 2
+
     def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
         """Fold each head into the first weights once, Σ_k diag(h_v^(k))·W_kj.
 

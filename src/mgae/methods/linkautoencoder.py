@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from functools import partial
 from typing import cast
 
 import torch
@@ -76,10 +77,11 @@ class LinkAutoencoder(Method):
     def score_links(self, encoded: Encoded, pairs: Tensor) -> Tensor:
         """Logits; on an undirected graph the mean of both orders."""
         self.eval()
-        scores = self._in_chunks(encoded, pairs)
-        if encoded.undirected and not self.decoder.symmetric:
-            scores = (scores + self._in_chunks(encoded, pairs.flip(0))) / 2
-        return scores
+        one_order = partial(self.decoder.score, generator=None)
+        score = self.decoder.score_both if encoded.undirected else one_order
+        chunks = pairs.split(self.config.train.chunk_size, dim=1)
+        rows = encoded.rows.index_select
+        return torch.cat([score(rows(0, u), rows(0, v)) for u, v in chunks])
 
     @torch.no_grad()
     def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
@@ -92,8 +94,3 @@ class LinkAutoencoder(Method):
             for place, chunk in zip(row.split(size), tails.split(size), strict=True):
                 place.copy_(score(encoded.rows[chunk]))
         return scores
-
-    def _in_chunks(self, encoded: Encoded, pairs: Tensor) -> Tensor:
-        chunks = pairs.split(self.config.train.chunk_size, dim=1)
-        rows = encoded.rows.index_select
-        return torch.cat([self.decoder.score(rows(0, u), rows(0, v), None) for u, v in chunks])
