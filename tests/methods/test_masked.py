@@ -16,6 +16,7 @@ from mgae.errors import ConfigError
 from mgae.graphs import MessageGraph
 from mgae.masking import MaskedEdges
 from mgae.methods import build_method
+from mgae.methods.base import Encoded
 from mgae.methods.masked import MaskedGraphAutoencoder, MaskGAE
 from mgae.registry import MASKS
 from mgae.seeding import Generators, drawn_from
@@ -367,3 +368,12 @@ def test_without_alpha_maskgae_is_a_masked_autoencoder() -> None:
 def test_maskgae_refuses_neighborhoods_by_name() -> None:
     with pytest.raises(ConfigError, match="'maskgae' needs every node's degree"):
         maskgae(0.1, mask="undirected", train={"fanouts": [3, 3]})
+
+
+def test_the_rows_of_some_nodes_are_the_same_however_they_are_taken() -> None:
+    layers = torch.randn(2, 6, 3, generator=torch.Generator().manual_seed(0))
+    nodes = torch.tensor([4, 0, 4])
+    few, all_of_them = Encoded(tuple(layers), True), Encoded(tuple(layers), True)
+    assert torch.equal(few.take(nodes), all_of_them.rows[nodes])
+    assert torch.equal(all_of_them.take(nodes), few.rows[nodes])
+    assert torch.equal(few.take(torch.arange(6)), few.rows)

@@ -36,6 +36,12 @@ class Encoded:
         """A node's layers side by side: [num_nodes, K, d]."""
         return stacked(self.layers)
 
+    def take(self, nodes: Tensor) -> Tensor:
+        """The rows of ``nodes`` [n]: [n, K, d]. For a few of them not all are laid side by side."""
+        if nodes.numel() < self.layers[0].size(0) and "rows" not in self.__dict__:
+            return stacked([layer.index_select(0, nodes) for layer in self.layers])
+        return self.rows.index_select(0, nodes)
+
 
 class Method(nn.Module, ABC):
     """Learns from a graph's message edges, then embeds nodes and scores links.

@@ -80,8 +80,7 @@ class LinkAutoencoder(Method):
         one_order = partial(self.decoder.score, generator=None)
         score = self.decoder.score_both if encoded.undirected else one_order
         chunks = pairs.split(self.config.train.chunk_size, dim=1)
-        rows = encoded.rows.index_select
-        return torch.cat([score(rows(0, u), rows(0, v)) for u, v in chunks])
+        return torch.cat([score(encoded.take(u), encoded.take(v)) for u, v in chunks])
 
     @torch.no_grad()
     def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
