@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.svm import SVC
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -228,3 +229,13 @@ def test_labels_of_one_class_are_refused_in_words(probe: str) -> None:
 def test_labels_in_one_column_are_classes(probe: str) -> None:
     y = torch.arange(60) % 2
     assert evaluate(probe, separable(y), Data(y=y.unsqueeze(1))) == PERFECT
+
+
+def test_the_faster_svm_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sklearnex", reason="the extra 'fast' is not installed")
+    y = torch.randint(4, (600,), generator=torch.Generator().manual_seed(1))
+    x, graph = separable(y, noise=0.6), Data(y=y, num_nodes=600)
+    fast = evaluate("svm", x, graph)["accuracy"]
+    monkeypatch.setattr(nodes, "fastest_svc", lambda: SVC)
+    assert 50 < fast < 95, "a task that tells them apart"
+    assert evaluate("svm", x, graph)["accuracy"] == pytest.approx(fast, abs=0.1)
