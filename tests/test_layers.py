@@ -30,7 +30,6 @@ ORDER = [
     "losses",
     "methods",
     "memory",
-    "allocator",
     "peakmemory",
     "training",
     "evaluation",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import sys
 import threading
 from pathlib import Path
 from typing import Self
 
 import psutil
-
-from mgae.allocator import give_back
 
 _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 _EVERY_SECONDS = 0.005
@@ -41,7 +41,7 @@ class PeakMemory:
 
     def __enter__(self) -> Self:
         gc.collect(1)  # the young ones: what a run before this one left, at little cost
-        give_back()
+        _give_back()
         self._start = self._highest = self._resident()
         if not _reset_high_water():
             self._thread = threading.Thread(target=self._watch, daemon=True)
@@ -62,6 +62,12 @@ class PeakMemory:
 
     def _resident(self) -> int:
         return int(self._process.memory_info().rss)
+
+
+def _give_back() -> None:
+    """Return free memory to the system, where the C library knows how (glibc)."""
+    if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
+        library.malloc_trim(0)
 
 
 def _reset_high_water() -> bool:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mgae.allocator import keep_freed
-
 
 class Interrupted(Exception):  # noqa: N818 - reads as what it says
     """Ctrl-C or SIGTERM, with what to do next."""
@@ -24,8 +22,7 @@ class _Terminated(KeyboardInterrupt):
 
 @contextmanager
 def stoppable(way: str, started: Callable[[], bool] = lambda: True) -> Iterator[None]:
-    """A training: say how to go on after Ctrl-C or SIGTERM, if something has ``started``."""
-    keep_freed()
+    """Say how to go on after Ctrl-C or SIGTERM, if something has ``started``."""
 
     def terminate(number: int, frame: object) -> None:
         raise _Terminated

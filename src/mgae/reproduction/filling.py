@@ -14,7 +14,6 @@ from pathlib import Path
 import torch
 from torch_geometric.data import Data
 
-from mgae.allocator import keep_freed
 from mgae.cells import CellResult, run_cell
 from mgae.config import RunConfig
 from mgae.errors import GraphError, MGAEError
@@ -95,7 +94,6 @@ def _in_processes(cells: list[Cell], folder: Path, jobs: int) -> Iterator[tuple[
 
 def _begin_process(parent: int, jobs: int) -> None:
     """Share the cores, and end when the parent was killed."""
-    keep_freed()
     if "OMP_NUM_THREADS" not in os.environ:
         torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
 
