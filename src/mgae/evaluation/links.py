@@ -100,7 +100,7 @@ def validator(method: Method, split: LinkSplit, config: RunConfig) -> Callable[[
     Nothing where ``train.monitor`` is the training loss, which the loop knows by itself.
     """
     monitor, known = config.train.monitor, link_metrics(config.evaluation)
-    recalls = [k for k in config.recalls if monitor == f"recall@{k}"][:1]
+    recalls = [k for k in config.recalls if monitor == f"recall@{k}"]
     if monitor == LOSS:
         return None
     if monitor not in known and not recalls:
