@@ -15,7 +15,7 @@ from mgae.graphs import MessageGraph
 from mgae.methods import Method, build_method
 from mgae.sections import SplitSettings
 from mgae.seeding import Generators
-from mgae.splits import split_links
+from mgae.splits import LinkSplit, split_links
 from tests.conftest import toy_graph
 
 
@@ -92,3 +92,13 @@ def test_it_may_pick_the_epoch() -> None:
     assert validate is not None
     expected = recall_at(3, method, method.encode(split.message), split.message, split.val)
     assert validate() == pytest.approx(100 * expected)
+
+
+def test_validation_edges_that_the_test_may_see_are_not_offered_again() -> None:
+    # For 0 the validation edge's end, 2, is before the test edge's, 3; for 3 it is 0.
+    scores = torch.tensor([[0.0, 0, 9, 5], [0, 0, 0, 0], [9, 0, 0, 0], [5, 0, 0, 0]])
+    val, test, other = (torch.tensor([[u], [v]]) for u, v in ((0, 2), (0, 3), (1, 2)))
+    split = LinkSplit(undirected((0, 1), num_nodes=4), val, test, other, other)
+    for seen, expected in ((False, 50.0), (True, 100.0)):
+        found = evaluate_links(Table(scores), split, "test", {}, seen, recalls=(1,))
+        assert found == {"recall@1": expected}

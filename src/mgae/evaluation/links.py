@@ -13,6 +13,7 @@ from mgae.config import RunConfig
 from mgae.errors import GraphError, UnknownName
 from mgae.evaluation import metrics
 from mgae.evaluation.recommendations import recall_at
+from mgae.graphs.message import MessageGraph
 from mgae.methods.base import Method
 from mgae.sections import LOSS, EvaluationSettings
 from mgae.splits.links import LinkSplit
@@ -51,7 +52,8 @@ def evaluate_links(
     """
     if not split.pairs(part)[0].size(1):
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
-    encoded = _encoded(method, split, part, val_edges_as_input)
+    seen = _seen(split, part, val_edges_as_input)
+    encoded = method.encode(seen)
     positives, negatives = split.pairs(part)
     positive, negative = (method.score_links(encoded, pairs) for pairs in (positives, negatives))
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
@@ -59,7 +61,7 @@ def evaluate_links(
         return dict.fromkeys([*wanted, *map("recall@{}".format, recalls)], math.nan)
     found = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
     for k in dict.fromkeys(recalls):
-        found[f"recall@{k}"] = 100 * recall_at(k, method, encoded, split.message, positives)
+        found[f"recall@{k}"] = 100 * recall_at(k, method, encoded, seen, positives)
     if part == "test" and split.test_hard_negatives is not None:
         found |= _hard_figures(positive, _hard_scores(method, encoded, split.test_hard_negatives))
     return found
@@ -84,14 +86,14 @@ def held_out_scores(
     method: Method, split: LinkSplit, part: str, val_edges_as_input: bool = False
 ) -> tuple[Tensor, Tensor]:
     """Scores of the held-out edges [n] and of their negatives [m]."""
-    encoded = _encoded(method, split, part, val_edges_as_input)
+    encoded = method.encode(_seen(split, part, val_edges_as_input))
     positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
     return positive, negative
 
 
-def _encoded(method: Method, split: LinkSplit, part: str, val_edges_as_input: bool) -> Any:
+def _seen(split: LinkSplit, part: str, val_edges_as_input: bool) -> MessageGraph:
     adding = val_edges_as_input and part == "test"
-    return method.encode(split.with_val_edges() if adding else split.message)
+    return split.with_val_edges() if adding else split.message
 
 
 def validator(method: Method, split: LinkSplit, config: RunConfig) -> Callable[[], float] | None:
