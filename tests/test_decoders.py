@@ -360,3 +360,22 @@ def test_both_orders_at_once(decoder: dict[str, Any], depth: int, mlp_layers: in
     both = built.score_both(heads, tails)
     torch.testing.assert_close(both, (forth + back) / 2)
     assert torch.equal(both, built.score_both(tails, heads)), "not only nearly the same"
+
+
+# Precision
+
+
+@pytest.mark.parametrize("kind", MLP_KINDS)
+@pytest.mark.parametrize("num_layers", [1, 2, 3])
+def test_bfloat16_is_for_training_alone(kind: str, num_layers: int) -> None:
+    options: dict[str, Any] = {"num_layers": num_layers, "dropout": 0.0}
+    exact, lowered = (build(kind, 2, 3, **options, precision=p) for p in (None, "bfloat16"))
+    layers, pairs = random_layers(2), all_pairs(6)
+    rows, chance = torch.stack(layers, dim=1), torch.Generator()
+    assert torch.equal(lowered(layers, pairs, None), exact(layers, pairs, None))
+    for train, whole in (
+        (lowered(layers, pairs, chance), exact(layers, pairs, chance)),
+        (lowered.score_all(rows, rows, chance), exact.score_all(rows, rows, chance)),
+    ):
+        assert not torch.equal(train, whole)
+        torch.testing.assert_close(train, whole, rtol=0.05, atol=0.05)

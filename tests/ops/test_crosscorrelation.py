@@ -80,3 +80,20 @@ def test_two_calls_before_their_backwards_do_not_disturb_each_other() -> None:
 @pytest.mark.parametrize("p", [0.0, 0.25])
 def test_gradcheck(p: float) -> None:
     assert torch.autograd.gradcheck(lambda *t: fused(*t, p), drawn(3, 2, 2, 3))
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_in_bfloat16_values_and_gradients_are_those_of_rounded_products(depth: int) -> None:
+    heads, tails, w, b, v, c = tensors = tuple(
+        tensor.detach().float().requires_grad_() for tensor in drawn(40, depth, 8, 16)
+    )
+    lowered = cross_perceptron(heads, tails, (w, b), (v, c), 0.5, seeded(), torch.bfloat16)
+    rounded = [tensor.bfloat16().float() for tensor in (heads, tails, w, b)]
+    products = obvious(*rounded[:2]).bfloat16().float()
+    exact = perceptron(products, (rounded[2], rounded[3]), (v, c), 0.5, seeded())
+    upstream = torch.randn(40, generator=seeded(1))
+    found = lowered, *torch.autograd.grad(lowered, tensors, upstream)
+    wanted = exact, *torch.autograd.grad(exact, tensors, upstream)
+    for one, other in zip(found, wanted, strict=True):  # the units too are rounded, to 8 bits
+        assert one.dtype == torch.float32
+        assert (one - other).norm() <= 0.02 * other.norm()

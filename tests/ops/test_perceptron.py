@@ -82,3 +82,20 @@ def test_an_input_without_gradient_gets_none() -> None:
     w, b, v, c = weights
     perceptron(x.detach(), (w, b), (v, c)).sum().backward()
     assert all(weight.grad is not None for weight in weights)
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_in_bfloat16_values_and_gradients_are_close(
+    kernels: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mgae.ops.perceptron.has_kernels", lambda _: kernels)
+    x, w, b, v, c = tensors = [t.detach().float().requires_grad_() for t in drawn(50, 8, 16)]
+    found, wanted = (
+        perceptron(x, (w, b), (v, c), 0.0, None, dtype) for dtype in (torch.bfloat16, None)
+    )
+    found_all = found, *torch.autograd.grad(found.sum(), tensors)
+    wanted_all = wanted, *torch.autograd.grad(wanted.sum(), tensors)
+    for one, other in zip(found_all, wanted_all, strict=True):
+        assert one.dtype == torch.float32
+        assert (one - other).norm() <= 0.03 * other.norm()
+    assert not torch.equal(found, wanted)

@@ -45,8 +45,8 @@ class CrossCorrelationDecoder(Decoder):
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """Eq. 2 of the paper, read by the MLP."""
         if not self.symmetric and len(self.mlp.hidden) == 1:
-            layers = self.mlp.two_layers
-            return cross_perceptron(heads, tails, *layers, self.mlp.dropout, generator)
+            layers, dtype = self.mlp.two_layers, self.mlp.dtype(generator)
+            return cross_perceptron(heads, tails, *layers, self.mlp.dropout, generator, dtype)
         crossed = _tied(heads, tails) if self.symmetric else cross_correlation(heads, tails)
         logits: Tensor = self.mlp(crossed, generator)
         return logits
@@ -76,9 +76,9 @@ class CrossCorrelationDecoder(Decoder):
 
         A tail then costs K·d products with them instead of K²·d.
         """
-        first = self.mlp.first
-        folded = torch.einsum("hkd,okjd->hjdo", heads, self._blocks(first.weight, heads.size(1)))
-        read = rows.flatten(1) @ folded.flatten(1, 2) + first.bias
+        blocks = self._blocks(self.mlp.first.weight, heads.size(1))
+        folded = torch.einsum("hkd,okjd->hjdo", heads, blocks).flatten(1, 2)
+        read = self.mlp.read(rows.flatten(1), folded, generator)
         return self.mlp.after_first(read, generator)
 
     def against(self, head: Tensor, both: bool) -> Callable[[Tensor], Tensor]:

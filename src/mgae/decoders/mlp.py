@@ -21,6 +21,9 @@ class MLPSettings(DecoderSettings):
     num_layers: int = Field(2, ge=1, description="linear layers of the MLP")
     hidden_channels: int = Field(256, ge=1, description="D, the width of its hidden layers")
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout on its hidden layers")
+    precision: Literal["float32", "bfloat16"] | None = Field(
+        None, description="what its first layer multiplies in while it trains; absent: float32"
+    )
 
 
 class PairMLPSettings(MLPSettings):
@@ -40,6 +43,7 @@ class MLP(nn.Module):
         self.hidden = nn.ModuleList(map(nn.Linear, widths, widths[1:]))
         self.last = nn.Linear(widths[-1], 1)
         self.dropout = settings.dropout
+        self.precision = settings.precision
 
     @property
     def first(self) -> nn.Linear:
@@ -49,8 +53,22 @@ class MLP(nn.Module):
     def forward(self, pairs: Tensor, generator: torch.Generator | None) -> Tensor:
         """[..., in_width] → [...]."""
         if len(self.hidden) == 1 and pairs.dim() == 2:
-            return perceptron(pairs, *self.two_layers, self.dropout, generator)
-        return self.after_first(self.first(pairs), generator)
+            return perceptron(
+                pairs, *self.two_layers, self.dropout, generator, self.dtype(generator)
+            )
+        return self.after_first(self.read(pairs, self.first.weight.t(), generator), generator)
+
+    def read(self, rows: Tensor, weight: Tensor, generator: torch.Generator | None) -> Tensor:
+        """``rows @ weight`` and the first layer's bias, in training in its precision."""
+        dtype = self.dtype(generator)
+        if dtype is None:
+            return rows @ weight + self.first.bias
+        return (rows.to(dtype) @ weight.to(dtype)).to(rows.dtype) + self.first.bias
+
+    def dtype(self, generator: torch.Generator | None) -> torch.dtype | None:
+        """What the first layer multiplies in, None for what it is given; evaluation is exact."""
+        lowered = self.precision == "bfloat16" and generator is not None
+        return torch.bfloat16 if lowered else None
 
     @property
     def two_layers(self) -> tuple[Layer, Layer]:
@@ -96,6 +114,5 @@ class PairMLPDecoder(Decoder):
         """Fold each head into the first weights once, where the two ends are multiplied."""
         if self.combine != "hadamard":
             return super().score_all(heads, rows, generator)
-        first = self.mlp.first
-        folded = torch.einsum("hd,od->hdo", heads[:, -1], first.weight)
-        return self.mlp.after_first(rows[:, -1] @ folded + first.bias, generator)
+        folded = torch.einsum("hd,od->hdo", heads[:, -1], self.mlp.first.weight)
+        return self.mlp.after_first(self.mlp.read(rows[:, -1], folded, generator), generator)

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from mgae.ops.backend import has_kernels
-from mgae.ops.perceptron import Dropped, Layer, flow_back, last_gradients, perceptron, read_units
+from mgae.ops.perceptron import Dropped, Layer, add_product, flow_back, perceptron, read_units
 from mgae.ops.scratch import scratch
 
 # So many products at a time (4 MB): they stay in the cache between the steps made with them.
@@ -33,6 +33,7 @@ def cross_perceptron(
     last: Layer,
     p: float = 0.0,
     generator: torch.Generator | None = None,
+    dtype: torch.dtype | None = None,
 ) -> Tensor:
     """``perceptron(cross_correlation(heads, tails), …)``: [n].
 
@@ -40,8 +41,8 @@ def cross_perceptron(
     at a time, and again in the backward pass. That is cheaper than memory for them.
     """
     if not has_kernels(heads):
-        return perceptron(cross_correlation(heads, tails), hidden, last, p, generator)
-    drawn = Dropped.draw(heads.size(0), hidden, p, generator)
+        return perceptron(cross_correlation(heads, tails), hidden, last, p, generator, dtype)
+    drawn = Dropped.draw(heads.size(0), hidden, p, generator, dtype)
     result: Tensor = _CrossPerceptron.apply(heads, tails, *hidden, *last, drawn)  # type: ignore[no-untyped-call]
     return result
 
@@ -58,34 +59,39 @@ class _CrossPerceptron(torch.autograd.Function):
         end: Tensor,
         drawn: Dropped,
     ) -> Tensor:
-        units = heads.new_empty(len(heads), bias.numel())
+        out, logits = drawn.scaled(last), heads.new_empty(len(heads))
+        units = heads.new_empty(len(heads), bias.numel(), dtype=drawn.dtype)
+        heads, tails, weight, bias = (t.to(drawn.dtype) for t in (heads, tails, weight, bias))
         for part in _parts(heads, tails):
             crossed = _crossed(heads[part], tails[part])
             read_units(crossed, weight, bias, drawn.part(part), units[part])
-        out = drawn.scaled(last)
+            torch.mv(units[part].to(out.dtype), out, out=logits[part])
         ctx.save_for_backward(heads, tails, weight, units, out)
         ctx.scale = drawn.scale
-        return torch.mv(units, out) + end
+        return logits.add_(end)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         heads, tails, weight, units, out = ctx.saved_tensors
-        by_out, weights = weight * out.unsqueeze(1), torch.zeros_like(weight)
-        biases = torch.zeros_like(out)
+        by_out = (weight * out.unsqueeze(1)).to(weight.dtype)
+        weights, biases = torch.zeros_like(weight, dtype=out.dtype), torch.zeros_like(out)
+        lasts = torch.zeros_like(out)
         to_heads, to_tails = torch.empty_like(heads), torch.empty_like(tails)
         for part in _parts(heads, tails):
             flow = flow_back(units[part], grads[0][part])
             crossed = _crossed(heads[part], tails[part])
-            weights.addmm_(flow.t(), crossed)
-            biases += flow.sum(dim=0)
+            add_product(weights, flow.t(), crossed)
+            biases += flow.sum(dim=0, dtype=out.dtype)
+            lasts.addmv_(units[part].t().to(out.dtype), grads[0][part])
             # Nobody needs the products any more: their gradient takes their place.
             torch.mm(flow, by_out, out=crossed)
             blocks = crossed.view(len(flow), heads.size(1), tails.size(1), heads.size(2))
             _sum_blocks(blocks, tails[part], to_heads[part])
             _sum_blocks(blocks.transpose(1, 2), heads[part], to_tails[part])
-        own = weights.mul_(out.unsqueeze(1)), biases * out
-        return to_heads, to_tails, *own, *last_gradients(units, ctx.scale, grads[0]), None
+        ends = to_heads.to(out.dtype), to_tails.to(out.dtype)
+        own = weights.mul_(out.unsqueeze(1)), biases.mul_(out)
+        return *ends, *own, lasts.mul_(ctx.scale).unsqueeze(0), grads[0].sum().view(1), None
 
 
 def _parts(heads: Tensor, tails: Tensor) -> list[slice]:
