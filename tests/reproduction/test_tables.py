@@ -14,7 +14,8 @@ from mgae.reproduction.claims import CLAIMS
 from mgae.reproduction.document import document
 from mgae.reproduction.drawing import picture
 from mgae.reproduction.overview import overview
-from mgae.reproduction.rendering import body, to_csv
+from mgae.reproduction.rendering import body
+from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.tables import cell_folder, names, printed_statistics, table
 from mgae.reproduction.timing import seconds_left
 from mgae.reproduction.writing import write_results

@@ -8,7 +8,8 @@ from mgae.drawing import save
 from mgae.files import write_json, write_text
 from mgae.reproduction.document import Record
 from mgae.reproduction.drawing import picture
-from mgae.reproduction.rendering import body, to_csv
+from mgae.reproduction.rendering import body
+from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.statistics import statistics_body, statistics_csv, statistics_picture
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from mgae.reproduction.document import DONE, Record
 from mgae.reproduction.rendering import display, summary_of
 
 Results = Mapping[str, Record]
+Finding = tuple[bool, str] | None  # on one graph; None where it is not measured
 PLANETOID, OGB = ("cora", "citeseer", "pubmed"), ("ogbl-ddi", "ogbl-collab", "ogbl-ppa")
 # In which table a graph's figures are, by task.
 LINKS = {**dict.fromkeys(PLANETOID, "links-planetoid"), **dict.fromkeys(OGB, "links-ogb")}
@@ -81,6 +82,13 @@ def judged(fought: list[Duel], holds: Callable[[Duel], bool], allowed: int = 0) 
     if not fought:
         return Verdict(None)
     return Verdict(sum(not holds(duel) for duel in fought) <= allowed, "; ".join(map(str, fought)))
+
+
+def on_each(datasets: Iterable[str], look: Callable[[str], Finding]) -> Verdict:
+    """A verdict on all graphs that ``look`` finds something on."""
+    found = [(dataset, finding) for dataset in datasets if (finding := look(dataset))]
+    texts = [f"{display(dataset)} {text}" for dataset, (_, text) in found]
+    return Verdict(all(holds for _, (holds, _) in found) if found else None, "; ".join(texts))
 
 
 def gap_between(
