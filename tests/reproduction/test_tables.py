@@ -61,6 +61,8 @@ def test_the_runs_of_a_cell_are_the_rows_or_the_graphs() -> None:
     assert (runs["DGI", "ogbl-ddi"], runs["MGAE-GCN", "ogbl-ddi"]) == (3, 1)
     assert runs["MGAE-GCN", "ogbl-collab"] == 10
     assert {cell.config.runs for cell in table("links-ogb").cells({}, 2)} == {2}
+    strict = {(c.row.name, c.dataset): c.config.runs for c in table("nodes", "strict").cells({})}
+    assert (strict["MGAE", "cora"], strict["MGAE", "pubmed"]) == (5, 3)
 
 
 def test_tables_share_the_run_sets_that_are_the_same() -> None:

@@ -138,7 +138,8 @@ def table(name: str, protocol: str = "paper") -> Table:
         rows=rows,
         kind=content.get("kind", "table"),
         settings=content.get("settings", {}),
-        **{key: content[key] for key in ("title", "source", "task", "runs")},
+        runs=content["runs"] if protocol == "paper" else content[f"{protocol}_runs"],
+        **{key: content[key] for key in ("title", "source", "task")},
     )
 
 
