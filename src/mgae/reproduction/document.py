@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,16 +69,18 @@ def _published(cell: Cell) -> Any:
     return None if paper is None else paper.to_json()
 
 
-def records_in(path: Path) -> Records:
-    """What an earlier reproduction has left, by row and graph; nothing where there was none."""
-    if not path.exists():
-        return {}
+def records_in(path: Path, cells: Iterable[Cell]) -> Records:
+    """What an earlier reproduction has left of these cells, by row and graph.
+
+    Figures of other settings than the cell's are none of its figures.
+    """
+    hashes = {(cell.row.name, cell.dataset): cell.config_hash for cell in cells}
+    rows = read_document(path)["rows"] if path.exists() else []
+    found = {(row["name"], name): cell for row in rows for name, cell in row["cells"].items()}
     return {
-        (row["name"], dataset): {
-            key: value for key, value in cell.items() if key not in ("published", "remark")
-        }
-        for row in read_document(path)["rows"]
-        for dataset, cell in row["cells"].items()
+        key: {name: value for name, value in cell.items() if name not in ("published", "remark")}
+        for key, cell in found.items()
+        if key in hashes and cell.get("config_hash") in (None, hashes[key])
     }
 
 

@@ -28,7 +28,6 @@ def records(
     cells: list[Cell], folder: Path, jobs: int, observer: Observer
 ) -> Iterator[tuple[int, Record]]:
     """The number of each cell in ``cells`` and its figures, as they come."""
-    folder.mkdir(parents=True, exist_ok=True)
     if jobs > 1:
         yield from _in_processes(cells, folder, jobs)
         return

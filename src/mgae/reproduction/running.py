@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mgae.errors import UnknownName
-from mgae.files import write_text
+from mgae.files import locked, write_text
 from mgae.pipeline import Observer
-from mgae.reproduction.document import Record, document, records_in
+from mgae.reproduction.document import Record, Records, document, records_in
 from mgae.reproduction.filling import records
 from mgae.reproduction.overview import overview
 from mgae.reproduction.statistics import dataset_document
@@ -59,17 +59,27 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
     cells = spec.cells(request.given, request.runs)
     chosen = _chosen(spec, cells, request)
     file = request.out / f"{spec.stem}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    known = records_in(file)
+    (request.out / "cells").mkdir(parents=True, exist_ok=True)
+    known = records_in(file, cells)
     before = {index: known.get((cell.row.name, cell.dataset)) for index, cell in enumerate(chosen)}
     observer.on_plan(spec, chosen, {index: found for index, found in before.items() if found})
+    ours: Records = {}
+    made = _written(spec, cells, ours, request)
     for index, record in records(chosen, request.out / "cells", request.jobs, observer):
-        known[chosen[index].row.name, chosen[index].dataset] = record
+        ours[chosen[index].row.name, chosen[index].dataset] = record
         observer.on_record(index, record)
-        write_results(document(spec, cells, known, request.given), file)
-    made = document(spec, cells, known, request.given)
+        made = _written(spec, cells, ours, request)
     draw_results(made, file)
     write_text(request.out / "README.md", overview(request.out))
+    return made
+
+
+def _written(spec: Table, cells: list[Cell], ours: Records, request: Request) -> Record:
+    """The table with our figures, and those that another command may have added meanwhile."""
+    file = request.out / f"{spec.stem}.json"
+    with locked(request.out / "cells" / f"{spec.stem}.lock"):
+        made = document(spec, cells, {**records_in(file, cells), **ours}, request.given)
+        write_results(made, file)
     return made
 
 
