@@ -113,7 +113,7 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
 
 def test_out_of_memory_and_missing_data_stand_in_their_cells() -> None:
     spec = table("links-ogb")
-    records = {("DGI", "ogbl-collab"): {"status": "data not available", "reason": "none"}}
+    records = {("DGI", "ogbl-collab"): {"status": "data not available"}}
     text = body(document(spec, spec.cells({}), records, {}))
     collab = lines(text[text.index("**ogbl-collab**") :])
     assert collab["DGI"][:2] == ["data not available", "OOM"]

@@ -141,10 +141,15 @@ def _notes(doc: Record) -> list[str]:
         for row, dataset, cell in cells
         if cell["status"] == "refused"
     ]
-    lacking = list(dict.fromkeys(display(d) for _, d, cell in cells if cell["status"] == NO_DATA))
-    if lacking:
-        lines.append(f"- Data not available where this was run: {', '.join(lacking)}.")
+    lines += lacking_note(dataset for _, dataset, cell in cells if cell["status"] == NO_DATA)
     return ["\n".join(lines)] * bool(lines) + _measured(cell for _, _, cell in cells)
+
+
+def lacking_note(datasets: Iterable[str]) -> list[str]:
+    """A line on the graphs that could not be had."""
+    names = ", ".join(dict.fromkeys(map(display, datasets)))
+    where = "`mgae inspect NAME` says which files go where"
+    return [f"- Data not available where this was run: {names} ({where})."] if names else []
 
 
 def _misses(row: Record, dataset: str, cell: Record) -> list[str]:

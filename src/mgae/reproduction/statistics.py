@@ -17,7 +17,7 @@ from mgae.graphs.catalogue import statistics
 from mgae.graphs.opening import open_graph
 from mgae.markdown import markdown_table
 from mgae.reproduction.document import DONE, NO_DATA, Record
-from mgae.reproduction.rendering import display
+from mgae.reproduction.rendering import display, lacking_note
 from mgae.reproduction.tables import printed_statistics
 
 _COUNTS = ("nodes", "edges", "features", "classes")
@@ -53,8 +53,8 @@ def _row(name: str, printed: dict[str, Any]) -> Record:
     }
     try:
         graph = open_graph(name)
-    except GraphError as error:
-        return {**row, "status": NO_DATA, "reason": str(error), "loaded": None, "split": None}
+    except GraphError:
+        return {**row, "status": NO_DATA, "loaded": None, "split": None}
     loaded = {key: value or None for key, value in statistics(graph).items()}
     return {**row, "status": DONE, "loaded": loaded, "split": _split(name, graph)}
 
@@ -76,17 +76,17 @@ def statistics_body(doc: Record) -> str:
     heads = ["data", *(head for key in (*_COUNTS, "split") for head in (key, "paper"))]
     table = markdown_table(heads, [_line(row) for row in doc["rows"]])
     remarks = [f"- {display(row['name'])}: {row['remark']}" for row in doc["rows"] if row["remark"]]
+    remarks += lacking_note(row["name"] for row in doc["rows"] if row["status"] == NO_DATA)
     return f"{doc['caption']}\n\n{table}\n\n" + "\n".join(remarks)
 
 
 def _line(row: Record) -> list[str]:
     texts = [display(row["name"])]
-    loaded = row["loaded"] or {}
+    loaded = row["loaded"] or {"nodes": NO_DATA}
     pairs = [(loaded.get(key), row["printed"][key]) for key in _COUNTS]
     for ours, paper in [*pairs, (row["split"], row["printed_split"])]:
-        here = NO_DATA if row["loaded"] is None else _text(ours)
         differs = row["loaded"] is not None and ours != paper
-        texts += [f"**{here}**" if differs else here, _text(paper)]
+        texts += [f"**{_text(ours)}**" if differs else _text(ours), _text(paper)]
     return texts
 
 
