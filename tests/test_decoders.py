@@ -367,7 +367,10 @@ def test_both_orders_at_once(decoder: dict[str, Any], depth: int, mlp_layers: in
 
 @pytest.mark.parametrize("kind", MLP_KINDS)
 @pytest.mark.parametrize("num_layers", [1, 2, 3])
-def test_bfloat16_is_for_training_alone(kind: str, num_layers: int) -> None:
+def test_bfloat16_is_for_training_alone(
+    kind: str, num_layers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mgae.decoders.mlp.multiplies_bfloat16", lambda device: True)
     options: dict[str, Any] = {"num_layers": num_layers, "dropout": 0.0}
     exact, lowered = (build(kind, 2, 3, **options, precision=p) for p in (None, "bfloat16"))
     layers, pairs = random_layers(2), all_pairs(6)
@@ -379,3 +382,12 @@ def test_bfloat16_is_for_training_alone(kind: str, num_layers: int) -> None:
     ):
         assert not torch.equal(train, whole)
         torch.testing.assert_close(train, whole, rtol=0.05, atol=0.05)
+
+
+def test_where_there_are_no_instructions_for_bfloat16_nothing_is_rounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("mgae.decoders.mlp.multiplies_bfloat16", lambda device: False)
+    exact, lowered = (build("mlp", dropout=0.0, precision=p) for p in (None, "bfloat16"))
+    layers, pairs, chance = random_layers(2, 2), all_pairs(6), torch.Generator()
+    assert torch.equal(lowered(layers, pairs, chance), exact(layers, pairs, chance))

@@ -70,6 +70,12 @@ def run_cell(
     return CellResult(result, max((peak for peak in peaks if peak is not None), default=None))
 
 
+def finished_runs(config: RunConfig, folder: Path) -> int:
+    """How many of a cell's runs are there already."""
+    seeds = (folder / f"seed-{one.seed}" / "metrics.json" for one in seed_configs(config))
+    return sum(file.exists() for file in seeds)
+
+
 def fingerprint(graph: Data) -> str:
     """A checksum of all that a graph holds."""
     if graph.get("checksum"):

@@ -23,6 +23,7 @@ from mgae.errors import RunDirectoryError
 from mgae.files import read_tensors, write_embeddings, write_json, write_tensors, write_text
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.store import save_graph, stored_graph
+from mgae.ops.backend import multiplies_bfloat16
 from mgae.splits.links import LinkSplit
 from mgae.training.checkpoint import Checkpoints
 from mgae.training.loop import EpochRecord
@@ -212,6 +213,7 @@ def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
+        "bfloat16": multiplies_bfloat16("cpu"),
         "threads": torch.get_num_threads(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "seeds": seeds,

@@ -41,6 +41,11 @@ class Trial:
         self.method = build_method(config, self.split.message, self.generators["init"])
         self.started = time.perf_counter()
 
+    @property
+    def seconds(self) -> float:
+        """Since the split was drawn, in this process."""
+        return time.perf_counter() - self.started
+
     def _draw_split(self) -> LinkSplit:
         generator = self.split_generator()
         if self.has_official_split:
@@ -100,7 +105,7 @@ class Trial:
             floors=floors,
             epochs=stored.epochs if stored else fit.epochs,
             best_epoch=fit.best_epoch,
-            seconds=stored.seconds if stored else time.perf_counter() - self.started,
+            seconds=stored.seconds if stored else self.seconds + fit.seconds_before,
         )
 
     def test_figures(self, method: Method) -> Figures:

@@ -63,8 +63,8 @@ def test_killed_in_a_cell_and_started_again_it_ends_with_the_same_values(tmp_pat
     assert process.returncode == -signal.SIGKILL, "it was over before it could be killed"
     assert list(broken.glob("cells/*/seed-0/metrics.json")), "no run had been finished"
     subprocess.run([*here, *command(broken, 40), "-q"], check=True, capture_output=True)
-    found = values(broken / "links-planetoid.json")
-    assert found == values(tmp_path / "whole/links-planetoid.json")
+    found = values(broken / "links-planetoid-changed.json")
+    assert found == values(tmp_path / "whole/links-planetoid-changed.json")
     done = [row for row in found["rows"] if row["cells"]["cora"]["status"] == "done"]
     assert [row["name"] for row in done] == ["GAE", "MGAE-GCN"]
     assert all(len(row["cells"]["cora"]["test"]["auc"]["values"]) == 2 for row in done)
@@ -85,21 +85,21 @@ def test_the_same_again_trains_nothing_and_a_changed_setting_only_its_cells(
     assert code == 0
     assert "**Cora**" in shown
     assert "**PubMed**" not in shown, "it was not asked for"
-    assert "**PubMed**" in (tmp_path / "links-planetoid.md").read_text(encoding="utf-8")
+    assert "**PubMed**" in (tmp_path / "links-planetoid-changed.md").read_text(encoding="utf-8")
     assert "[1/2] GAE on Cora: AUC" in told
     assert "time left" in told
-    first = values(tmp_path / "links-planetoid.json")
+    first = values(tmp_path / "links-planetoid-changed.json")
     weights = {file: file.stat().st_mtime_ns for file in tmp_path.glob("cells/*/*/model.*")}
     assert len(weights) == 4
     assert called([*command(tmp_path, 1), "--set", "mask.ratio=0.5"], capsys)[0] == 0
     assert all(file.stat().st_mtime_ns == at for file, at in weights.items())
-    second = values(tmp_path / "links-planetoid.json")
+    second = values(tmp_path / "links-planetoid-changed.json")
     cells = {row["name"]: row["cells"]["cora"] for row in second["rows"]}
     before = {row["name"]: row["cells"]["cora"] for row in first["rows"]}
     assert cells["GAE"] == before["GAE"]
     assert cells["MGAE-GCN"]["config_hash"] != before["MGAE-GCN"]["config_hash"]
     for kind in ("json", "md", "csv", "png", "svg"):
-        assert (tmp_path / f"links-planetoid.{kind}").stat().st_size
+        assert (tmp_path / f"links-planetoid-changed.{kind}").stat().st_size
 
 
 def test_two_jobs_end_with_the_values_of_one(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_two_jobs_end_with_the_values_of_one(tmp_path: Path) -> None:
     for jobs in ("1", "2"):
         arguments = [*command(tmp_path / jobs, 2), "--jobs", jobs, "-q"]
         subprocess.run([*here, *arguments], check=True, capture_output=True)
-    found, expected = (values(tmp_path / jobs / "links-planetoid.json") for jobs in "21")
+    found, expected = (values(tmp_path / jobs / "links-planetoid-changed.json") for jobs in "21")
     done = [row for row in found["rows"] if row["cells"]["cora"]["status"] == "done"]
     assert [row["name"] for row in done] == ["GAE", "MGAE-GCN"]
     for row, other in zip(found["rows"], expected["rows"], strict=True):
@@ -150,7 +150,10 @@ def test_pages_are_written_from_the_json_and_held_against_it(
         (["link-planetoid"], "did you mean links-planetoid?"),
         (["links-planetoid", "--datasets", "corra"], "unknown dataset 'corra'"),
         (["links-planetoid", "--methods", "mgea"], "unknown method 'mgea'"),
-        (["links-ogb", "--protocol", "strict"], "has no protocol 'strict': only links-planetoid"),
+        (["links-ogb", "--protocol", "strict"], "'strict': only links-planetoid and nodes have it"),
+        (["nodes", "--protocol", "title"], "unknown protocol 'title'"),
+        (["nodes", "--set", "train.epoch=1"], "did you mean train.epochs?"),
+        (["datasets", "--runs", "2"], "datasets trains nothing"),
         (["nodes", "--check"], "leave out nodes"),
         (["--check"], "has no results: run mgae reproduce NAME first"),
     ],
@@ -170,7 +173,7 @@ def test_the_live_table_shows_what_is_done_what_runs_and_what_waits() -> None:
     live = LiveTable(shown=False, jobs=1)
     spec = table("mask-kind")
     cells = [cell for cell in spec.cells({}) if cell.dataset == "cora"]
-    live.on_plan(spec, cells, {})
+    live.on_plan(spec, cells, {}, {})
     live.on_cell("undirected on cora", 0, 2)
     assert (live._text(0), live._text(1)) == ("…", "·")
     assert live._left() == "time left: unknown"

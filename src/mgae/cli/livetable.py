@@ -30,6 +30,7 @@ class LiveTable(TableObserver):
         self.cells: list[Cell] = []
         self.records: dict[int, Record] = {}
         self.earlier: Mapping[int, Record] = {}
+        self.finished: Mapping[int, int] = {}
         self.columns: Mapping[str, Sequence[str]] = {}
         self.now: tuple[int, str] | None = None
         self.live = Live(
@@ -45,9 +46,16 @@ class LiveTable(TableObserver):
         if self.drawing:
             self.live.stop()
 
-    def on_plan(self, table: Table, cells: list[Cell], done: Mapping[int, Record]) -> None:
+    def on_plan(
+        self,
+        table: Table,
+        cells: list[Cell],
+        earlier: Mapping[int, Record],
+        finished: Mapping[int, int],
+    ) -> None:
         """An empty table; what an earlier reproduction has tells how long this one takes."""
-        self.cells, self.earlier, self.columns = cells, done, table.columns
+        self.cells, self.columns = cells, table.columns
+        self.earlier, self.finished = earlier, finished
 
     def on_cell(self, name: str, index: int, count: int) -> None:
         """Its place shows how far it is."""
@@ -80,7 +88,7 @@ class LiveTable(TableObserver):
             self.now = (self.now[0], text)
 
     def _left(self) -> str:
-        left = seconds_left(self.cells, self.records, self.earlier, self.jobs)
+        left = seconds_left(self.cells, self.records, self.earlier, self.finished, self.jobs)
         return f"time left: {in_words(left)}"
 
     def _view(self) -> Group:

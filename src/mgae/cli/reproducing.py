@@ -56,6 +56,8 @@ def reproduce(
         return _documents(name, out, update_docs)
     if name is None:
         raise ConfigError("reproduce needs the NAME of a table, or --check (see mgae reproduce -h)")
+    if name == "datasets" and (methods or runs or set_ or jobs > 1 or protocol != "paper"):
+        raise ConfigError("datasets trains nothing: leave out all options but --datasets and --out")
     from mgae.layering import assignments
     from mgae.reproduction.running import Request
 
@@ -96,9 +98,14 @@ def _print(made: dict[str, Any], datasets: Sequence[str], out: Path) -> None:
     """The page as its file has it, less the graphs not asked for; its Markdown reads well."""
     from mgae.reproduction.writing import page_of, stem_of
 
-    asked = {name: had for name, had in made.get("columns", {}).items() if name in datasets}
-    typer.echo(page_of({**made, "columns": asked} if asked else made))
+    typer.echo(page_of(_only(made, datasets) if datasets else made))
     typer.echo(f"tables and picture: {out / stem_of(made)}.json, .md, .csv, .png, .svg")
+
+
+def _only(made: dict[str, Any], datasets: Sequence[str]) -> dict[str, Any]:
+    if "columns" not in made:
+        return {**made, "rows": [row for row in made["rows"] if row["name"] in datasets]}
+    return {**made, "columns": {name: made["columns"][name] for name in datasets}}
 
 
 def _documents(name: str | None, out: Path, writing: bool) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from mgae.decoders.base import Decoder, DecoderSettings
 from mgae.encoders import EncoderSettings
+from mgae.ops.backend import multiplies_bfloat16
 from mgae.ops.dropout import dropout
 from mgae.ops.perceptron import Layer, perceptron
 from mgae.registry import DECODERS
@@ -22,7 +23,9 @@ class MLPSettings(DecoderSettings):
     hidden_channels: int = Field(256, ge=1, description="D, the width of its hidden layers")
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout on its hidden layers")
     precision: Literal["float32", "bfloat16"] | None = Field(
-        None, description="what its first layer multiplies in while it trains; absent: float32"
+        None,
+        description="what its first layer multiplies in while it trains; absent: float32, as where "
+        "the processor has no instructions for bfloat16",
     )
 
 
@@ -68,7 +71,8 @@ class MLP(nn.Module):
     def dtype(self, generator: torch.Generator | None) -> torch.dtype | None:
         """What the first layer multiplies in, None for what it is given; evaluation is exact."""
         lowered = self.precision == "bfloat16" and generator is not None
-        return torch.bfloat16 if lowered else None
+        there = lowered and multiplies_bfloat16(self.last.weight.device.type)
+        return torch.bfloat16 if there else None
 
     @property
     def two_layers(self) -> tuple[Layer, Layer]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+import torch
 from torch import Tensor
 
 
@@ -12,3 +15,11 @@ def has_kernels(tensor: Tensor) -> bool:
     transpose. CUDA and MPS have good kernels for that, and not all that ours are made of.
     """
     return tensor.device.type == "cpu"
+
+
+@cache
+def multiplies_bfloat16(device: str) -> bool:
+    """Whether a kind of device has instructions for it; what has none is much slower that way."""
+    if device != "cpu":
+        return True
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())

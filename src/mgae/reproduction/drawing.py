@@ -57,7 +57,7 @@ def _dots(panel: Axes, doc: Record, dataset: str) -> None:
         spread(panel, place, ours.values, ours.mean, ours.std, colors[row["group"]])
         if paper is not None:
             panel.scatter(paper, place, **diamond(), zorder=4)
-    panel.set_yticks(range(len(rows)), [row["name"].replace(", ", ",\n") for row in rows])
+    panel.set_yticks(range(len(rows)), [row["name"].replace(" (", "\n(") for row in rows])
     panel.set_ylim(len(rows) - 0.4, -0.6)
     panel.set_xlabel(f"{heading(metric)}, %")
     panel.set_title(display(dataset), fontsize=10)

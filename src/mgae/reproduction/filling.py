@@ -16,9 +16,11 @@ from torch_geometric.data import Data
 
 from mgae.cells import CellResult, run_cell
 from mgae.config import RunConfig
-from mgae.errors import GraphError, MGAEError
+from mgae.errors import GraphError, MGAEError, UnsupportedError
 from mgae.files import locked
+from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
+from mgae.memory import fitted
 from mgae.pipeline import Observer
 from mgae.reproduction.document import NO_DATA, Record, record_of
 from mgae.reproduction.tables import Cell, cell_folder
@@ -40,9 +42,12 @@ def run_one(cell: Cell, folder: Path, observer: Observer | None = None) -> Recor
     """A cell's figures, or why it has none."""
     try:
         graph = _graph(cell.dataset)
-    except GraphError:
-        return {"status": NO_DATA}  # why not is of this machine alone, and the page says how to ask
+    except GraphError as error:
+        if observer is not None:
+            observer.on_note(str(error))
+        return {"status": NO_DATA}  # why not is of this machine alone
     try:
+        _refuse_sampling(cell.config, graph)
         trained = None
         if cell.trained is not None:
             trained = _run(cell.trained, folder, graph, observer)[1]
@@ -63,6 +68,13 @@ def _run(
     # Two tables may share a run set, and two commands may fill them at the same time.
     with locked(home.with_name(f"{home.name}.lock")):
         return run_cell(config, home, graph, observer, trained), home
+
+
+def _refuse_sampling(config: RunConfig, graph: Data) -> None:
+    """A table says what was run: where the memory is short it is not something else."""
+    chosen, told = fitted(config, MessageGraph.of(graph))
+    if chosen.train.fanouts != config.train.fanouts:
+        raise UnsupportedError(f"{told}; ask for that with --set train.fanouts, or free memory")
 
 
 @lru_cache(maxsize=1)

@@ -49,4 +49,5 @@ def _about(doc: Record) -> str:
     done = sum(cell["status"] == DONE for cell in cells)
     lacking = sum(cell["status"] == NO_DATA for cell in cells)
     told = f"; for {lacking} the data is not available" if lacking else ""
+    protocol += ", settings changed by hand" if doc["changed"] else ""
     return f"{doc['source']}{protocol}: {done} of {len(cells)} cells measured{told}"

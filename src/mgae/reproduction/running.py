@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from mgae.cells import finished_runs
 from mgae.errors import UnknownName
-from mgae.files import locked, write_text
 from mgae.pipeline import Observer
-from mgae.reproduction.document import Record, Records, document, records_in
+from mgae.reproduction.document import Record, Records
 from mgae.reproduction.filling import records
-from mgae.reproduction.overview import overview
+from mgae.reproduction.pages import TablePages, write_statistics
 from mgae.reproduction.statistics import dataset_document
-from mgae.reproduction.tables import Cell, Row, Table, table
-from mgae.reproduction.writing import draw_results, write_results
+from mgae.reproduction.tables import Cell, Row, Table, cell_folder, table
 
 
 class TableObserver(Observer):
     """Is told how a table fills; this one keeps it to itself."""
 
-    def on_plan(self, table: Table, cells: list[Cell], done: Mapping[int, Record]) -> None:
-        """What will be run; ``done`` are the cells of which an earlier run has figures."""
+    def on_plan(
+        self,
+        table: Table,
+        cells: list[Cell],
+        earlier: Mapping[int, Record],
+        finished: Mapping[int, int],
+    ) -> None:
+        """What will be run; ``earlier`` figures of its cells, and how many runs are there."""
 
     def on_record(self, index: int, record: Record) -> None:
         """A cell of the plan has its figures, or will have none."""
@@ -56,55 +61,45 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
     """
     observer = observer or TableObserver()
     spec = table(request.name, request.protocol)
-    cells = spec.cells(request.given, request.runs)
-    chosen = _chosen(spec, cells, request)
-    file = request.out / f"{spec.stem}.json"
-    (request.out / "cells").mkdir(parents=True, exist_ok=True)
-    known = records_in(file, cells)
-    before = {index: known.get((cell.row.name, cell.dataset)) for index, cell in enumerate(chosen)}
-    observer.on_plan(spec, chosen, {index: found for index, found in before.items() if found})
+    wanted = _chooser(spec, request)
+    cells = spec.cells(request.given, request.runs, wanted)
+    chosen = [cell for cell in cells if wanted(cell.row, cell.dataset)]
+    pages = TablePages(spec, cells, request.given, request.out)
+    known, folder = pages.known(), request.out / "cells"
+    folder.mkdir(parents=True, exist_ok=True)
+    finished = [finished_runs(cell.config, folder / cell_folder(cell.config)) for cell in chosen]
+    places = enumerate((cell.row.name, cell.dataset) for cell in chosen)
+    earlier = {index: known[place] for index, place in places if place in known}
+    observer.on_plan(spec, chosen, earlier, dict(enumerate(finished)))
     ours: Records = {}
-    made = _written(spec, cells, ours, request)
-    for index, record in records(chosen, request.out / "cells", request.jobs, observer):
-        ours[chosen[index].row.name, chosen[index].dataset] = record
-        observer.on_record(index, record)
-        made = _written(spec, cells, ours, request)
-    draw_results(made, file)
-    write_text(request.out / "README.md", overview(request.out))
-    return made
-
-
-def _written(spec: Table, cells: list[Cell], ours: Records, request: Request) -> Record:
-    """The table with our figures, and those that another command may have added meanwhile."""
-    file = request.out / f"{spec.stem}.json"
-    with locked(request.out / "cells" / f"{spec.stem}.lock"):
-        made = document(spec, cells, {**records_in(file, cells), **ours}, request.given)
-        write_results(made, file)
+    try:
+        for index, record in records(chosen, folder, request.jobs, observer):
+            ours[chosen[index].row.name, chosen[index].dataset] = record
+            observer.on_record(index, record)
+            pages.write(ours)
+    finally:
+        made = pages.write(ours, drawn=True)
     return made
 
 
 def reproduce_datasets(datasets: Sequence[str], out: Path) -> Record:
     """Table 1: nothing is trained."""
-    made = dataset_document(datasets)
     out.mkdir(parents=True, exist_ok=True)
-    write_results(made, out / "datasets.json")
-    draw_results(made, out / "datasets.json")
-    write_text(out / "README.md", overview(out))
-    return made
+    return write_statistics(dataset_document(datasets), out)
 
 
-def _chosen(spec: Table, cells: list[Cell], request: Request) -> list[Cell]:
-    """The cells that are asked for."""
+def _chooser(spec: Table, request: Request) -> Callable[[Row, str], bool]:
+    """Whether a row on a graph is asked for."""
     for name in request.datasets:
         if name not in spec.columns:
             raise UnknownName("dataset", name, spec.columns)
-    rows = [row for name in request.methods for row in _called(spec, name)]
-    return [
-        cell
-        for cell in cells
-        if (not request.datasets or cell.dataset in request.datasets)
-        and (not request.methods or cell.row in rows)
-    ]
+    rows = [row.name for name in request.methods for row in _called(spec, name)]
+
+    def wanted(row: Row, dataset: str) -> bool:
+        here = not request.datasets or dataset in request.datasets
+        return here and (not request.methods or row.name in rows)
+
+    return wanted
 
 
 def _called(spec: Table, name: str) -> list[Row]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -17,6 +17,7 @@ from mgae.registry import METHODS, PARTS
 from mgae.reproduction.paper import paper_config
 
 STATISTICS = "statistics"
+PROTOCOLS = ("paper", "strict")
 
 
 @dataclass(frozen=True)
@@ -67,22 +68,36 @@ class Table:
     runs: Mapping[str, int]
     settings: Mapping[str, Any]
 
-    @property
-    def stem(self) -> str:
-        """The name of its files."""
-        return self.name if self.protocol == "paper" else f"{self.name}-{self.protocol}"
+    def cells(
+        self,
+        given: Mapping[str, Any],
+        runs: int | None = None,
+        chosen: Callable[[Row, str], bool] = lambda row, dataset: True,
+    ) -> list[Cell]:
+        """All of them, graph by graph; those that only measure another's models come last.
 
-    def cells(self, given: Mapping[str, Any], runs: int | None = None) -> list[Cell]:
-        """All of them, graph by graph; those that only measure another's models come last."""
+        Raises:
+            ConfigError: where a ``chosen`` one has no use for what is given.
+        """
         cells = [
-            self._cell(row, dataset, given, runs)
+            self._cell(row, dataset, given, runs, chosen(row, dataset))
             for dataset in self.columns
             for row in self.rows
             if not row.only or dataset in row.only
         ]
         return sorted(cells, key=lambda cell: cell.trained is not None)
 
-    def _cell(self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None) -> Cell:
+    def _cell(
+        self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None, chosen: bool
+    ) -> Cell:
+        try:
+            return self._built(row, dataset, given, runs)
+        except ConfigError:
+            if chosen:
+                raise
+            return self._built(row, dataset, {}, runs)
+
+    def _built(self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None) -> Cell:
         usual = self.runs.get(dataset, self.runs["default"])
         about = {
             "graph": dataset,
@@ -106,6 +121,11 @@ def cell_folder(config: RunConfig) -> str:
     return f"{config.label}-{config_hash(config)}"
 
 
+def file_stem(name: str, protocol: str, changed: bool) -> str:
+    """The name of a table's files; with settings changed by hand it is another table."""
+    return name + (f"-{protocol}" if protocol != "paper" else "") + ("-changed" if changed else "")
+
+
 def names() -> list[str]:
     """The tables that are run."""
     return [name for name in _file() if name != STATISTICS]
@@ -120,8 +140,10 @@ def table(name: str, protocol: str = "paper") -> Table:
     if name not in names():
         raise UnknownName("table", name, ["datasets", *names()])
     content = dict(_file()[name])
+    if protocol not in PROTOCOLS:
+        raise UnknownName("protocol", protocol, PROTOCOLS)
     if protocol != "paper" and protocol not in content:
-        has = ", ".join(other for other in names() if protocol in _file()[other])
+        has = " and ".join(other for other in names() if protocol in _file()[other])
         raise ConfigError(f"{name} has no protocol {protocol!r}: only {has} have it")
     columns = _columns(content, protocol)
     caption = content["caption" if protocol == "paper" else f"{protocol}_caption"]
@@ -166,7 +188,7 @@ def _points(row: Row, ratios: Mapping[str, Sequence[float]]) -> list[Row]:
     return [
         replace(
             row,
-            name=f"{row.name}, ω = {ratio}",
+            name=f"{row.name} at ω = {ratio}",
             series=row.name,
             ratio=ratio,
             only=[dataset for dataset, some in ratios.items() if ratio in some],

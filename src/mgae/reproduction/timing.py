@@ -10,12 +10,17 @@ from mgae.reproduction.tables import Cell
 
 
 def seconds_left(
-    cells: Sequence[Cell], records: Mapping[int, Record], earlier: Mapping[int, Record], jobs: int
+    cells: Sequence[Cell],
+    records: Mapping[int, Record],
+    earlier: Mapping[int, Record],
+    finished: Mapping[int, int],
+    jobs: int,
 ) -> float | None:
     """An estimate from the cells that have figures; None before the first.
 
     A run takes as long as the mean run on its graph, of the same kind (floors apart), or else as
-    the mean of all. What an ``earlier`` reproduction has measured counts, and is only read again.
+    the mean of all; what an ``earlier`` reproduction has measured counts. Of each cell so many
+    runs are ``finished`` and only read again.
     """
     known: dict[tuple[str, bool], list[float]] = {}
     for index, record in {**earlier, **records}.items():
@@ -25,16 +30,9 @@ def seconds_left(
         return None
     usual = statistics.fmean(value for values in known.values() for value in values)
     means = {kind: statistics.fmean(values) for kind, values in known.items()}
-    runs = {index: _missing(cell, earlier.get(index)) for index, cell in enumerate(cells)}
-    rest = (index for index in runs if index not in records)
-    return sum(runs[index] * means.get(_kind(cells[index]), usual) for index in rest) / jobs
-
-
-def _missing(cell: Cell, earlier: Record | None) -> int:
-    """Runs of a cell that are still to be done."""
-    if earlier is None or earlier.get("config_hash") != cell.config_hash:
-        return cell.config.runs
-    return max(0, cell.config.runs - len(earlier["seeds"]))
+    rest = [(index, cell) for index, cell in enumerate(cells) if index not in records]
+    missing = ((cell, cell.config.runs - finished.get(index, 0)) for index, cell in rest)
+    return sum(runs * means.get(_kind(cell), usual) for cell, runs in missing) / jobs
 
 
 def in_words(seconds: float | None) -> str:

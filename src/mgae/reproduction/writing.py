@@ -11,6 +11,7 @@ from mgae.reproduction.drawing import picture
 from mgae.reproduction.rendering import body
 from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.statistics import statistics_body, statistics_csv, statistics_picture
+from mgae.reproduction.tables import file_stem
 
 
 def write_results(doc: Record, file: Path) -> None:
@@ -35,7 +36,7 @@ def page_of(doc: Record) -> str:
 
 def stem_of(doc: Record) -> str:
     """The name of a table's files."""
-    return str(doc["name"] if doc["protocol"] == "paper" else f"{doc['name']}-{doc['protocol']}")
+    return file_stem(doc["name"], doc["protocol"], bool(doc.get("changed")))
 
 
 def body_of(doc: Record) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -30,12 +31,14 @@ class EpochRecord:
 class Fit:
     """How a training went; the method holds the weights of ``best_epoch``.
 
-    ``best_score`` is its validation score, or its loss with a minus where the loss picks.
+    ``best_score`` is its validation score, or its loss with a minus where the loss picks;
+    ``seconds_before`` went into epochs of a process that was broken off.
     """
 
     history: tuple[EpochRecord, ...]
     best_epoch: int
     best_score: float
+    seconds_before: float = field(default=0.0, compare=False)
 
     @property
     def epochs(self) -> int:
@@ -89,7 +92,7 @@ def train(
         checkpoints.write(snapshot)
     method.load_state_dict(state.best_weights)
     method.eval()
-    return Fit(tuple(state.history), state.best_epoch, state.best_score)
+    return Fit(tuple(state.history), state.best_epoch, state.best_score, state.seconds_before)
 
 
 class Stepper:
@@ -129,6 +132,7 @@ class _State:
         self.history: list[EpochRecord] = []
         self.best_epoch, self.best_score = 0, -math.inf
         self.best_weights = _copied(method.state_dict())
+        self.seconds_before, self.started = 0.0, time.perf_counter()
 
     @property
     def finished(self) -> bool:
@@ -181,6 +185,7 @@ class _State:
                 "history": [asdict(record) for record in self.history],
                 "best_epoch": self.best_epoch,
                 "best_score": None if self.best_epoch == 0 else self.best_score,
+                "seconds": self.seconds_before + time.perf_counter() - self.started,
             },
         )
 
@@ -193,11 +198,12 @@ class _State:
         for name, optimizer in self.stepper.optimizers.items():
             state: dict[int, dict[str, Tensor]] = {}
             for key, value in part(f"adam/{name}").items():
-                index, field = key.split("/")
-                state.setdefault(int(index), {})[field] = value
+                index, part_of_it = key.split("/")
+                state.setdefault(int(index), {})[part_of_it] = value
             optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
         self.history = [EpochRecord(**record) for record in snapshot.facts["history"]]
         self.best_epoch = snapshot.facts["best_epoch"]
+        self.seconds_before = snapshot.facts.get("seconds", 0.0)
         best_score = snapshot.facts["best_score"]
         self.best_score = -math.inf if best_score is None else best_score
 

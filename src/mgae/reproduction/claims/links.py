@@ -9,22 +9,34 @@ from mgae.reproduction.claims.evidence import (
     OGB,
     PLANETOID,
     SELF_SUPERVISED,
+    Duel,
     Finding,
     Results,
     Verdict,
     duels,
     epoch_ms,
     gap_between,
-    judged,
     on_each,
+    won,
 )
 from mgae.reproduction.rendering import display
 
 
 @claim("links", "MGAE is better than ARGE, GAE and GraphSAGE in almost all cases")
 def beats_autoencoders(results: Results) -> Verdict:
-    """Ours above ARGE, GAE and GraphSAGE, with one exception at most."""
-    return judged(duels(results, LINKS, AUTOENCODERS), lambda duel: duel.gap > 0, allowed=1)
+    """Ours above ARGE, GAE and GraphSAGE, with one exception among four graphs at most."""
+    return won(results, LINKS, AUTOENCODERS, almost=True)
+
+
+@claim("links", "It does so by a great margin (1 point here), and is comparable on collab and ppa")
+def by_a_margin(results: Results) -> Verdict:
+    """Ours at least 1 point above the best autoencoder, but on collab and ppa."""
+
+    def holds(duel: Duel) -> bool:
+        near = duel.dataset in ("ogbl-collab", "ogbl-ppa")
+        return abs(duel.gap) < 2 if near else duel.gap >= 1
+
+    return won(results, LINKS, AUTOENCODERS, holds)
 
 
 @claim("links", "MGAE is the new state of the art on Cora, PubMed and ogbl-ddi")
@@ -32,16 +44,23 @@ def state_of_the_art(results: Results) -> Verdict:
     """Ours above every other row on Cora, PubMed and ddi."""
     homes = {name: LINKS[name] for name in ("cora", "pubmed", "ogbl-ddi")}
     others = (*AUTOENCODERS, *SELF_SUPERVISED)
-    return judged(duels(results, homes, others), lambda duel: duel.gap > 0)
+    return won(results, homes, others)
 
 
-@claim("links", "MGAE is better than DGI, GIC and SelfTask-GNN; only GIC on CiteSeer is ahead")
+@claim(
+    "links",
+    "MGAE is better than DGI, GIC and SelfTask-GNN; only GIC on CiteSeer is ahead "
+    "(in the paper's own table DGI is ahead there too)",
+)
 def beats_self_supervised(results: Results) -> Verdict:
-    """Ours above DGI, GIC and SelfTask-GNN but on CiteSeer."""
-    return judged(
-        duels(results, LINKS, SELF_SUPERVISED),
-        lambda duel: (duel.gap > 0) == (duel.dataset != "citeseer"),
-    )
+    """Ours above DGI, GIC and SelfTask-GNN but on CiteSeer, where GIC is the best."""
+
+    def holds(duel: Duel) -> bool:
+        if duel.dataset != "citeseer":
+            return duel.gap > 0
+        return duel.gap <= 0 and duel.others[1] == "GIC"
+
+    return won(results, LINKS, SELF_SUPERVISED, holds)
 
 
 @claim("links", "The lead over the self-supervised methods grows on OGB")

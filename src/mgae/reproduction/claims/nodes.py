@@ -10,9 +10,8 @@ from mgae.reproduction.claims.evidence import (
     SELF_SUPERVISED,
     Results,
     Verdict,
-    duels,
-    judged,
     means,
+    won,
 )
 from mgae.reproduction.rendering import display
 
@@ -20,7 +19,7 @@ from mgae.reproduction.rendering import display
 @claim("nodes", "MGAE is better than GCN, GraphSAGE and ARGVA on all graphs")
 def nodes_beat_autoencoders(results: Results) -> Verdict:
     """Ours above GCN, GraphSAGE and ARGVA on every graph."""
-    return judged(duels(results, NODES, AUTOENCODERS), lambda duel: duel.gap > 0)
+    return won(results, NODES, AUTOENCODERS)
 
 
 @claim(
@@ -30,26 +29,29 @@ def nodes_beat_autoencoders(results: Results) -> Verdict:
 )
 def nodes_against_self_supervised(results: Results) -> Verdict:
     """Ours below the best self-supervised on Cora and CiteSeer, above it elsewhere."""
-    return judged(
-        duels(results, NODES, SELF_SUPERVISED),
-        lambda duel: (duel.gap > 0) == (duel.dataset not in ("cora", "citeseer")),
+    small = ("cora", "citeseer")
+    return won(
+        results, NODES, SELF_SUPERVISED, lambda duel: (duel.gap > 0) == (duel.dataset not in small)
     )
 
 
-@claim("nodes", "SelfTask-GNN does not keep up with the best baselines")
+@claim(
+    "nodes",
+    "SelfTask-GNN does not keep up with the best baselines "
+    "(in the paper's own tables it leads them on PubMed's links and on arxiv)",
+)
 def selftask_is_behind(results: Results) -> Verdict:
-    """SelfTask-GNN is not the best baseline on any graph."""
-    texts, behind = [], []
-    for table, dataset in [
-        *((t, d) for d, t in LINKS.items()),
-        *((t, d) for d, t in NODES.items()),
-    ]:
-        found = means(results, table, dataset)
-        rivals = [found[name] for name in (*AUTOENCODERS, "DGI", "GIC") if name in found]
-        if "SelfTask-GNN" in found and rivals:
-            behind.append(found["SelfTask-GNN"] < max(rivals))
-            task = "nodes, " if table == "nodes" else ""
-            texts.append(
-                f"{task}{display(dataset)} {found['SelfTask-GNN']:.2f}, another {max(rivals):.2f}"
-            )
-    return Verdict(all(behind) if behind else None, "; ".join(texts))
+    """On most graphs, for links and for nodes, another baseline is above SelfTask-GNN."""
+    found = [
+        (task, dataset, means(results, table, dataset))
+        for task, homes in (("links", LINKS), ("nodes", NODES))
+        for dataset, table in homes.items()
+    ]
+    texts, behind = [], 0
+    for task, dataset, figures in found:
+        rivals = [figures[name] for name in (*AUTOENCODERS, "DGI", "GIC") if name in figures]
+        if "SelfTask-GNN" in figures and rivals:
+            own, best = figures["SelfTask-GNN"], max(rivals)
+            behind += own < best
+            texts.append(f"{display(dataset)}, {task} {own:.2f}, another {best:.2f}")
+    return Verdict(behind > len(texts) / 2 if texts else None, "; ".join(texts))

@@ -1,0 +1,65 @@
+"""A table's files beside those of other commands: nobody's figures get lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mgae.files import locked, write_text
+from mgae.reproduction.document import DONE, Record, Records, document, read_document, records_in
+from mgae.reproduction.overview import overview
+from mgae.reproduction.tables import Cell, Table, file_stem, printed_statistics
+from mgae.reproduction.writing import draw_results, write_results
+
+
+@dataclass(frozen=True)
+class TablePages:
+    """The files of a table; with settings ``given`` by hand it is another table's."""
+
+    table: Table
+    cells: list[Cell]
+    given: Mapping[str, Any]
+    out: Path
+
+    @property
+    def file(self) -> Path:
+        """The JSON, of which all else is made."""
+        stem = file_stem(self.table.name, self.table.protocol, bool(self.given))
+        return self.out / f"{stem}.json"
+
+    def known(self) -> Records:
+        """What earlier commands have measured with these settings."""
+        return records_in(self.file, self.cells)
+
+    def write(self, ours: Records, drawn: bool = False) -> Record:
+        """The table with our figures and those that others may have added meanwhile."""
+        with locked(self.out / "cells" / "pages.lock"):
+            known = self.known()
+            better = {key: found for key, found in ours.items() if _improves(found, known.get(key))}
+            made = document(self.table, self.cells, {**known, **better}, self.given)
+            write_results(made, self.file)
+            if drawn:
+                draw_results(made, self.file)
+                write_text(self.out / "README.md", overview(self.out))
+        return made
+
+
+def _improves(found: Record, known: Record | None) -> bool:
+    """Figures of the same settings give way to those of as many runs, not to fewer or none."""
+    if known is None or known["status"] != DONE:
+        return True
+    return found["status"] == DONE and len(found["seeds"]) >= len(known["seeds"])
+
+
+def write_statistics(made: Record, out: Path) -> Record:
+    """Table 1, with the graphs that were not asked for as they were."""
+    file = out / "datasets.json"
+    before = read_document(file)["rows"] if file.exists() else []
+    rows = {row["name"]: row for row in (*before, *made["rows"])}
+    merged = {**made, "rows": [rows[name] for name in printed_statistics() if name in rows]}
+    write_results(merged, file)
+    draw_results(merged, file)
+    write_text(out / "README.md", overview(out))
+    return merged
