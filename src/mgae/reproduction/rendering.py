@@ -125,11 +125,17 @@ def _curve(doc: Record, dataset: str) -> str:
         [
             str(ratio),
             *(text((name, ratio)) for name in series),
-            str(len(cells[series[0], ratio].get("seeds", []))),
+            _runs(cells[name, ratio] for name in series),
         ]
         for ratio in sorted({row["ratio"] for row in rows})
     ]
     return markdown_table(["ω", *(f"{name}, {heading(metric)}" for name in series), "runs"], lines)
+
+
+def _runs(cells: Iterable[Record]) -> str:
+    """How many there are; of curves that differ in that, for each."""
+    counts = [len(cell.get("seeds", [])) for cell in cells]
+    return ", ".join(map(str, dict.fromkeys(counts) if len(set(counts)) == 1 else counts))
 
 
 def _notes(doc: Record) -> list[str]:
@@ -169,10 +175,12 @@ def _measured(cells: Iterable[Record]) -> list[str]:
     done = [cell for cell in cells if cell["status"] == DONE]
     if not done:
         return []
-    about = done[-1]["environment"]
     hours = sum(sum(cell["seconds"]) for cell in done) / 3600
-    versions = about["versions"]
+    places = dict.fromkeys(
+        f"torch {about['versions']['torch']} on {about['cores']} cores"
+        for about in (cell["environment"] for cell in done)
+    )
     return [
         "Mean ± standard deviation over the runs, in percent; the best in bold. Measured with "
-        f"torch {versions['torch']} on {about['cores']} cores, {hours:.1f} hours of runs in all."
+        f"{' and '.join(places)}, {hours:.1f} hours of runs in all."
     ]
