@@ -41,14 +41,14 @@ class NegativeSampler:
     def sample(self, count: int, generator: torch.Generator) -> Tensor:
         """``count`` pairs [2, count], uniform over all that are free; a pair may come twice."""
         pairs = torch.randint(self.num_nodes, (2, count), generator=generator)
+        taken = self.is_taken(pairs).nonzero().squeeze(1)
         for _ in range(_ROUNDS):
-            taken = self.is_taken(pairs).nonzero().squeeze(1)
             if taken.numel() == 0:
                 return pairs
             fresh = torch.randint(self.num_nodes, (2, taken.numel()), generator=generator)
             pairs[:, taken] = fresh
+            taken = taken[self.is_taken(fresh)]
         # A graph this dense has few free pairs: list them all.
-        taken = self.is_taken(pairs).nonzero().squeeze(1)
         free = self.all_free()
         pairs[:, taken] = free[:, torch.randint(free.size(1), taken.shape, generator=generator)]
         return pairs
@@ -60,12 +60,13 @@ class NegativeSampler:
         """
         spread = heads.repeat_interleave(count)
         tails = torch.randint(self.num_nodes, spread.shape, generator=generator)
+        taken = self.is_taken(torch.stack([spread, tails])).nonzero().squeeze(1)
         for _ in range(_ROUNDS):
-            taken = self.is_taken(torch.stack([spread, tails])).nonzero().squeeze(1)
             if taken.numel() == 0:
                 return tails.view(-1, count)
             tails[taken] = torch.randint(self.num_nodes, taken.shape, generator=generator)
-        for place in self.is_taken(torch.stack([spread, tails])).nonzero().squeeze(1):
+            taken = taken[self.is_taken(torch.stack([spread[taken], tails[taken]]))]
+        for place in taken:
             free = self._free_tails(spread[place])
             chosen = torch.randint(max(1, free.numel()), (1,), generator=generator)
             tails[place] = free[chosen] if free.numel() else -1
