@@ -17,10 +17,11 @@ test: $(DEV_INSTALLED) ## Run the tests (a few minutes), with line coverage of s
 test-slow: $(DEV_INSTALLED) ## Run the slow tests: whole trainings held against their accuracy
 	$(BIN)/python -m pytest -m slow --timeout=3600
 
-check: $(DEV_INSTALLED) ## Lint, check the format and the types
+check: $(DEV_INSTALLED) ## Lint, check the format and the types, hold the tables in README against results/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mgae reproduce --check
 
 format: $(DEV_INSTALLED) ## Put the code into its format
 	$(BIN)/ruff format .

@@ -58,7 +58,8 @@ def comparison_table(comparison: Comparison) -> Table:
     table = Table(box=box.HORIZONTALS, pad_edge=False)
     for title in titles(comparison):
         justify: Literal["left", "right"] = "left" if title == "method" else "right"
-        table.add_column(title, justify=justify, no_wrap=True)
+        # Where the terminal is narrow a name is cut: a number that is would be another one.
+        table.add_column(title, justify=justify, no_wrap=title != "method")
     for place, row in enumerate(ranked_cells(comparison, short=True)):
         table.add_row(*row, style="" if place else "bold")
     table.add_section()
