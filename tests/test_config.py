@@ -122,3 +122,10 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
         read_toml(file)
     with pytest.raises(ConfigError, match="cannot read configuration"):
         read_toml(tmp_path / "absent.toml")
+
+
+def test_the_choices_of_a_setting_that_may_be_absent_are_named() -> None:
+    with pytest.raises(
+        ConfigError, match=r"precision must be one of float32, bfloat16, got 'half'"
+    ):
+        RunConfig(decoder={"precision": "half"})

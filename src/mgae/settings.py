@@ -60,8 +60,9 @@ def allowed_values(field: FieldInfo) -> str:
     'a number in [0, 1)'
     """
     kind = next((a for a in (field.annotation, *get_args(field.annotation)) if a in _KINDS), None)
-    if get_origin(field.annotation) is Literal:
-        return "one of " + ", ".join(map(str, get_args(field.annotation)))
+    for choice in (field.annotation, *get_args(field.annotation)):  # also of one that may be None
+        if get_origin(choice) is Literal:
+            return "one of " + ", ".join(map(str, get_args(choice)))
     words = _KINDS[kind] if kind else str(field.annotation)
     return f"{words}{_limits(field)}"
 
