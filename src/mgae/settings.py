@@ -60,9 +60,11 @@ def allowed_values(field: FieldInfo) -> str:
     'a number in [0, 1)'
     """
     kind = next((a for a in (field.annotation, *get_args(field.annotation)) if a in _KINDS), None)
-    for choice in (field.annotation, *get_args(field.annotation)):  # also of one that may be None
-        if get_origin(choice) is Literal:
-            return "one of " + ", ".join(map(str, get_args(choice)))
+    if get_origin(field.annotation) is Literal:
+        return "one of " + ", ".join(map(str, get_args(field.annotation)))
+    given = [a for a in get_args(field.annotation) if a is not type(None)]
+    if len(given) == 1 and get_origin(given[0]) is Literal:  # a choice that may be absent
+        return "one of " + ", ".join(map(str, get_args(given[0])))
     words = _KINDS[kind] if kind else str(field.annotation)
     return f"{words}{_limits(field)}"
 
