@@ -49,6 +49,11 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
             {"train": {"learning_rate": 0}},
             "train.learning_rate must be a number in (0, 100]",
         ),
+        ({"split": {"seed": "x"}}, "split.seed must be an integer ≥ 0 or run, got 'x'"),
+        (
+            {"evaluation": {"hits": [5, 0]}},
+            "evaluation.hits must be a list, each an integer ≥ 1, got 0",
+        ),
         ({"task": "graphs"}, "task must be one of links, nodes, got 'graphs'"),
         ({"encoder": "gnc"}, "unknown encoder 'gnc': known are"),
         ({"mask": {"rato": 0.5}}, "unknown setting mask.rato: known are mask.kind, mask.ratio"),

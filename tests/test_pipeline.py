@@ -102,6 +102,22 @@ def test_hard_negatives_are_kept_with_the_run_and_measured_again(tmp_path: Path)
     assert "hard_mrr" not in without.test
 
 
+def test_the_epoch_can_be_picked_by_hard_negatives_of_the_validation_edges(tmp_path: Path) -> None:
+    hard = config(protocol="strict", train={"epochs": 4, "monitor": "hard_mrr"})
+    result = run(hard, data(), tmp_path / "run")
+    kept = load_file(tmp_path / "run/split.safetensors")
+    assert kept["val_hard_negatives"].shape == (2, kept["val"].size(1), 100)
+    history = (tmp_path / "run/history.jsonl").read_text().splitlines()
+    scores = [json.loads(line)["score"] for line in history]
+    assert result.val["hard_mrr"].mean == pytest.approx(max(scores))
+    assert evaluate(tmp_path / "run").val == result.val
+
+
+def test_a_monitor_of_hard_negatives_needs_some() -> None:
+    with pytest.raises(ConfigError, match=r"hard_mrr and there are no hard negatives: raise"):
+        run(config(protocol="paper", train={"monitor": "hard_mrr"}), data())
+
+
 def test_hard_negatives_that_cost_too_much_are_left_out_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

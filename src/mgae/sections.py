@@ -64,7 +64,8 @@ class TrainSettings(Settings):
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field(
         "auc",
-        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, 'loss'",
+        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, 'hard_mrr' "
+        "among hard negatives, 'loss'",
     )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
@@ -101,7 +102,7 @@ class EvaluationSettings(Settings):
     )
 
     hard_negatives: int | None = Field(
-        None, ge=0, description="pairs per test edge that look like edges; 0 or absent: none"
+        None, ge=0, description="pairs per held-out edge that look like edges; 0 or absent: none"
     )
     recall: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
         None, description="K of recall@K, which ranks all nodes; absent: what train.monitor asks"

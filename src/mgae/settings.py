@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self, get_args, get_origin
+from collections.abc import Sequence
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError
 from pydantic import model_validator as _model_validator
@@ -48,8 +50,10 @@ def _first_problem(settings: type[Settings], error: ValidationError) -> str:
     if problem["type"] == "value_error":
         return f"{path}: {problem['ctx']['error']}"
     field = settings.model_fields.get(names[0]) if names else None
-    allowed = allowed_values(field) if field else problem["msg"]
-    return f"{path or settings.__name__} must be {allowed}, got {problem['input']!r}"
+    if field is None:
+        return f"{path or settings.__name__} must be {problem['msg']}, got {problem['input']!r}"
+    path = path.removesuffix("".join(f".{name}" for name in names[1:]))  # pydantic's own steps
+    return f"{path} must be {allowed_values(field)}, got {problem['input']!r}"
 
 
 def allowed_values(field: FieldInfo) -> str:
@@ -59,23 +63,32 @@ def allowed_values(field: FieldInfo) -> str:
     >>> allowed_values(FieldInfo.from_annotated_attribute(float, Field(0.7, ge=0, lt=1)))
     'a number in [0, 1)'
     """
-    kind = next((a for a in (field.annotation, *get_args(field.annotation)) if a in _KINDS), None)
-    if get_origin(field.annotation) is Literal:
-        return "one of " + ", ".join(map(str, get_args(field.annotation)))
-    given = [a for a in get_args(field.annotation) if a is not type(None)]
-    if len(given) == 1 and get_origin(given[0]) is Literal:  # a choice that may be absent
-        return "one of " + ", ".join(map(str, get_args(given[0])))
-    words = _KINDS[kind] if kind else str(field.annotation)
-    return f"{words}{_limits(field)}"
+    return _words(field.annotation, field.metadata)
 
 
 _KINDS: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a number", str: "text"}
 
 
-def _limits(field: FieldInfo) -> str:
+def _words(kind: Any, rules: Sequence[Any]) -> str:
+    """A type in words; None goes without saying, for it is a setting that is left out."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _words(
+            inner[0], [rule for one in inner[1:] for rule in getattr(one, "metadata", [])]
+        )
+    if origin in (Union, UnionType):
+        return " or ".join(_words(one, rules) for one in inner if one is not type(None))
+    if origin is tuple:
+        return f"a list, each {_words(inner[0], rules)}"
+    if origin is Literal:
+        return ("one of " if len(inner) > 1 else "") + ", ".join(map(str, inner))
+    return f"{_KINDS.get(kind, 'a table of settings')}{_limits(rules)}"
+
+
+def _limits(rules: Sequence[Any]) -> str:
     limit = {
         name: getattr(rule, name)
-        for rule in field.metadata
+        for rule in rules
         for name in ("ge", "gt", "le", "lt")
         if getattr(rule, name, None) is not None
     }

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.errors import UnsupportedError
-from mgae.evaluation.links import evaluate_links, link_metrics, validator
+from mgae.evaluation.links import HARD_METRICS, evaluate_links, link_metrics, validator
 from mgae.evaluation.nodes import evaluate_nodes
 from mgae.graphs.mapped import in_files
 from mgae.graphs.message import MessageGraph
@@ -55,7 +55,9 @@ class Trial:
         count, num_edges = self.config.evaluation.hard_negatives, split.test.size(1)
         if not (count and num_edges) or too_costly(self.message, num_edges, count):
             return split
-        return with_hard_negatives(split, count, self.split_generator())
+        monitored = self.config.train.monitor in HARD_METRICS
+        parts = ("val", "test") if monitored else ("test",)
+        return with_hard_negatives(split, count, self.split_generator(), parts)
 
     @property
     def has_official_split(self) -> bool:

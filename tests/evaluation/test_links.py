@@ -166,3 +166,5 @@ def test_hard_negatives_of_each_test_edge_by_hand() -> None:
     assert found["hard_mrr"] == pytest.approx(100 * (1 / 3 + 1) / 2)
     assert (found["hard_hits@1"], found["hard_hits@10"]) == (50.0, 100.0)
     assert evaluate_links(method, replace(split, test_hard_negatives=hard), "val", {}) == {}
+    other = evaluate_links(method, replace(split, val_hard_negatives=hard), "val", {})
+    assert other.keys() == found.keys()

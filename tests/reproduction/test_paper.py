@@ -9,7 +9,7 @@ import pytest
 from mgae.config import RunConfig
 from mgae.layering import merge
 from mgae.registry import METHODS
-from mgae.reproduction import paper_config, published
+from mgae.reproduction import paper_config, published, tables
 
 FOLDER = Path(str(resources.files("mgae.reproduction"))) / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -110,6 +110,13 @@ def test_given_settings_are_above_the_papers() -> None:
 def test_another_kind_of_part_takes_what_it_knows() -> None:
     config = paper_config(loss="softmax", decoder="inner-product")
     assert (config.loss.kind, config.decoder.kind) == ("softmax", "inner-product")
+
+
+def test_strict_links_pick_the_epoch_by_what_they_rank_by() -> None:
+    cells = tables.table("links-planetoid", "strict").cells({})
+    trained = [cell.config for cell in cells if cell.row.group != "floor"]
+    assert {config.train.monitor for config in trained} == {"hard_mrr"}
+    assert {cell.config.evaluation.hard_negatives for cell in cells} == {500}
 
 
 def test_strict_takes_the_model_and_not_the_evaluation() -> None:

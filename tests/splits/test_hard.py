@@ -60,17 +60,23 @@ def drawn(seed: int, nodes: int = 40, edges: int = 120) -> LinkSplit:
 
 
 @settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10**6), count=st.integers(1, 60), density=st.sampled_from([60, 500]))
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(1, 60),
+    density=st.sampled_from([60, 500]),
+    part=st.sampled_from(["val", "test"]),
+)
 def test_never_a_true_edge_never_twice_always_one_end_of_the_edge(
-    seed: int, count: int, density: int
+    seed: int, count: int, density: int, part: str
 ) -> None:
     split = drawn(seed, edges=density)
-    pairs = with_hard_negatives(split, count, torch.Generator().manual_seed(seed))
-    assert pairs.test_hard_negatives is not None
+    generator = torch.Generator().manual_seed(seed)
+    pairs = with_hard_negatives(split, count, generator, (part,)).hard_negatives(part)
+    assert pairs is not None
     whole = joined(joined(split.message, split.val), split.test)
     true = {frozenset(edge) for edge in whole.edge_index.t().tolist()}
-    for place, (u, v) in enumerate(split.test.t().tolist()):
-        own = pairs.test_hard_negatives[:, place].t().tolist()
+    for place, (u, v) in enumerate(split.pairs(part)[0].t().tolist()):
+        own = pairs[:, place].t().tolist()
         there = [frozenset(pair) for pair in own if pair != [-1, -1]]
         assert len(set(there)) == len(there)
         assert not true & set(there)

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from mgae.config import RunConfig
-from mgae.errors import GraphError, UnknownName
+from mgae.errors import ConfigError, GraphError, UnknownName
 from mgae.evaluation import metrics
 from mgae.evaluation.recommendations import recall_at
 from mgae.graphs.message import MessageGraph
@@ -20,6 +20,7 @@ from mgae.splits.links import LinkSplit
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)
+HARD_METRICS = ("hard_mrr", *map("hard_hits@{}".format, _HARD_HITS))
 
 
 def link_metrics(settings: EvaluationSettings) -> dict[str, LinkMetric]:
@@ -47,7 +48,7 @@ def evaluate_links(
     """Metrics in percent on ``val`` or ``test``, encoded from the message edges.
 
     ``val_edges_as_input`` adds the validation edges when the test is encoded. ``recalls`` asks for
-    ``recall@K`` of these K. Where the split has hard negatives, the test has ``hard_mrr`` and
+    ``recall@K`` of these K. Where the part has hard negatives, there are ``hard_mrr`` and
     ``hard_hits@K`` too.
     """
     if not split.pairs(part)[0].size(1):
@@ -56,14 +57,20 @@ def evaluate_links(
     encoded = method.encode(seen)
     positives, negatives = split.pairs(part)
     positive, negative = (method.score_links(encoded, pairs) for pairs in (positives, negatives))
+    hard = split.hard_negatives(part)
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
         # Too large a step has ruined the weights; the training loop says what to do.
-        return dict.fromkeys([*wanted, *map("recall@{}".format, recalls)], math.nan)
+        names = [
+            *wanted,
+            *map("recall@{}".format, recalls),
+            *(() if hard is None else HARD_METRICS),
+        ]
+        return dict.fromkeys(names, math.nan)
     found = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
     for k in dict.fromkeys(recalls):
         found[f"recall@{k}"] = 100 * recall_at(k, method, encoded, seen, positives)
-    if part == "test" and split.test_hard_negatives is not None:
-        found |= _hard_figures(positive, _hard_scores(method, encoded, split.test_hard_negatives))
+    if hard is not None:
+        found |= _hard_figures(positive, _hard_scores(method, encoded, hard))
     return found
 
 
@@ -105,7 +112,12 @@ def validator(method: Method, split: LinkSplit, config: RunConfig) -> Callable[[
     recalls = [k for k in config.recalls if monitor == f"recall@{k}"]
     if monitor == LOSS:
         return None
-    if monitor not in known and not recalls:
-        raise UnknownName("train.monitor", monitor, [*known, "recall@10", LOSS])
-    wanted = {} if recalls else {monitor: known[monitor]}
+    if monitor in HARD_METRICS and split.hard_negatives("val") is None:
+        raise ConfigError(
+            f"train.monitor is {monitor} and there are no hard negatives: raise "
+            "evaluation.hard_negatives, or where the graph is too large for them monitor auc"
+        )
+    if monitor not in known and not recalls and monitor not in HARD_METRICS:
+        raise UnknownName("train.monitor", monitor, [*known, *HARD_METRICS, "recall@10", LOSS])
+    wanted = {monitor: known[monitor]} if monitor in known else {}
     return lambda: evaluate_links(method, split, "val", wanted, recalls=recalls)[monitor]

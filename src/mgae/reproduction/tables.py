@@ -159,7 +159,7 @@ def table(name: str, protocol: str = "paper") -> Table:
         columns=columns,
         rows=rows,
         kind=content.get("kind", "table"),
-        settings=content.get("settings", {}),
+        settings=_settings(content, protocol),
         runs=content["runs"] if protocol == "paper" else content[f"{protocol}_runs"],
         **{key: content[key] for key in ("title", "source", "task")},
     )
@@ -175,6 +175,13 @@ def _columns(content: dict[str, Any], protocol: str) -> dict[str, list[str]]:
         return dict(content["columns"])
     datasets = content.get(f"{protocol}_datasets", list(content["columns"]))
     return dict.fromkeys(datasets, content[protocol])
+
+
+def _settings(content: dict[str, Any], protocol: str) -> dict[str, Any]:
+    """By graph what differs there from the experiment files."""
+    if protocol == "paper":
+        return dict(content.get("settings", {}))
+    return dict.fromkeys(_columns(content, protocol), content.get(f"{protocol}_settings", {}))
 
 
 def _floors(task: str) -> tuple[Row, ...]:

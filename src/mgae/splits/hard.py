@@ -1,16 +1,18 @@
 """Hard negatives after HeaRT (Li et al., 2023): pairs that look like edges and are none.
 
-Of each test edge one end is kept, then the other, and joined to the nodes that Resource Allocation,
-personalized PageRank or the cosine of the features hold for likely. A node's rank is the best of
-its ranks. All of that is seen from the training edges; true edges of any part are left out.
+Of each held-out edge one end is kept, then the other, and joined to the nodes that Resource
+Allocation, personalized PageRank or the cosine of the features hold for likely. A node's rank is
+the best of its ranks. All of that is seen from the training edges; true edges of any part are left
+out.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -49,14 +51,19 @@ def too_costly(graph: MessageGraph, num_positives: int, count: int) -> str | Non
     return None
 
 
-def with_hard_negatives(split: LinkSplit, count: int, generator: torch.Generator) -> LinkSplit:
-    """The split with ``count`` hard negatives for each test edge; ``generator`` breaks ties."""
+def with_hard_negatives(
+    split: LinkSplit, count: int, generator: torch.Generator, parts: Sequence[str] = ("test",)
+) -> LinkSplit:
+    """The split with ``count`` hard negatives for each edge of the ``parts``.
+
+    ``generator`` breaks ties.
+    """
     order = torch.randperm(split.message.num_nodes, generator=generator)
-    parts = (split.message.edge_index, split.val, split.test, order)
-    digest = hashlib.sha256(b"".join(part.contiguous().numpy().tobytes() for part in parts))
-    return replace(
-        split, test_hard_negatives=_answer(_Asked(digest.hexdigest(), count, split, order))
-    )
+    seen = (split.message.edge_index, split.val, split.test, order)
+    digest = hashlib.sha256(b"".join(one.contiguous().numpy().tobytes() for one in seen))
+    asked = {part: _Asked(digest.hexdigest(), count, part, split, order) for part in parts}
+    found: dict[str, Any] = {f"{part}_hard_negatives": _answer(one) for part, one in asked.items()}
+    return replace(split, **found)
 
 
 @dataclass(frozen=True)
@@ -65,15 +72,17 @@ class _Asked:
 
     digest: str
     count: int
+    part: str
     split: LinkSplit = field(compare=False)
     order: Tensor = field(compare=False)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _answer(asked: _Asked) -> Tensor:
     split = asked.split
     whole = joined(joined(split.message, split.val), split.test)
-    return hard_negatives(whole, split.message, split.test, asked.count, asked.order)
+    positives, _ = split.pairs(asked.part)
+    return hard_negatives(whole, split.message, positives, asked.count, asked.order)
 
 
 def hard_negatives(

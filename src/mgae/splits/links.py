@@ -24,8 +24,8 @@ class LinkSplit:
         message: the graph with the training edges only; the one thing a method trains on.
         val, test: held-out edges [2, n].
         val_negatives, test_negatives: pairs that are no edge of the whole graph [2, n].
-        test_hard_negatives: for each test edge pairs that look like edges [2, n, m]; -1 where
-            there are fewer; None where they are not asked for.
+        val_hard_negatives, test_hard_negatives: for each held-out edge pairs that look like edges
+            [2, n, m]; -1 where there are fewer; None where they are not asked for.
 
     On an undirected graph each pair stands once, in random orientation, positive or negative: a
     decoder that is not symmetric must not learn "u < v".
@@ -36,6 +36,7 @@ class LinkSplit:
     test: Tensor
     val_negatives: Tensor
     test_negatives: Tensor
+    val_hard_negatives: Tensor | None = None
     test_hard_negatives: Tensor | None = None
 
     def with_val_edges(self) -> MessageGraph:
@@ -46,9 +47,15 @@ class LinkSplit:
         """Positives and negatives of ``val`` or ``test``."""
         return getattr(self, part), getattr(self, f"{part}_negatives")
 
+    def hard_negatives(self, part: str) -> Tensor | None:
+        """Those of ``val`` or ``test``, if there are any."""
+        found: Tensor | None = getattr(self, f"{part}_hard_negatives")
+        return found
+
     def tensors(self) -> dict[str, Tensor]:
         """What a run directory keeps of it."""
-        names = ("val", "test", "val_negatives", "test_negatives", "test_hard_negatives")
+        kinds = ("", "_negatives", "_hard_negatives")
+        names = [f"{part}{kind}" for kind in kinds for part in ("val", "test")]
         held = ((name, getattr(self, name)) for name in names)
         return {name: value.contiguous() for name, value in held if value is not None}
 
