@@ -64,8 +64,8 @@ class TrainSettings(Settings):
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field(
         "auc",
-        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, 'hard_mrr' "
-        "among hard negatives, 'loss'",
+        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, "
+        "'hard_mrr' among hard negatives, 'loss'",
     )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
