@@ -1,4 +1,4 @@
-"""Tables: what is in them, how they read, and what they say of the paper's claims."""
+"""Tables: what is in them, and how they read."""
 
 from __future__ import annotations
 
