@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mgae.reproduction.claims.evidence import Results, Verdict
+from mgae.reproduction.claims.evidence import Results
+from mgae.reproduction.claims.verdict import Verdict
 
 Look = Callable[[Results], Verdict]
 

@@ -8,12 +8,15 @@ from mgae.reproduction.claims.evidence import (
     LINKS,
     NODES,
     SELF_SUPERVISED,
+    Duel,
     Results,
-    Verdict,
-    means,
+    duels,
     won,
 )
+from mgae.reproduction.claims.verdict import Finding, Verdict, less_than_half, on_each
 from mgae.reproduction.rendering import display
+
+_SMALL = ("cora", "citeseer")
 
 
 @claim("nodes", "MGAE is better than GCN, GraphSAGE and ARGVA on all graphs")
@@ -29,10 +32,21 @@ def nodes_beat_autoencoders(results: Results) -> Verdict:
 )
 def nodes_against_self_supervised(results: Results) -> Verdict:
     """Ours below the best self-supervised on Cora and CiteSeer, above it elsewhere."""
-    small = ("cora", "citeseer")
-    return won(
-        results, NODES, SELF_SUPERVISED, lambda duel: (duel.gap > 0) == (duel.dataset not in small)
-    )
+
+    def judge(duel: Duel) -> Finding:
+        return duel.found((duel.gap.value > 0) == (duel.dataset not in _SMALL))
+
+    return won(results, NODES, SELF_SUPERVISED, judge)
+
+
+@claim(
+    "nodes",
+    'It wins there "by a large margin" (here: 0.9 points; the paper\'s least is 0.92, on PubMed)',
+)
+def nodes_by_a_large_margin(results: Results) -> Verdict:
+    """Ours at least 0.9 points above the self-supervised on PubMed, arxiv and proteins."""
+    homes = {dataset: table for dataset, table in NODES.items() if dataset not in _SMALL}
+    return won(results, homes, SELF_SUPERVISED, lambda duel: duel.found(duel.gap.value >= 0.9, 0.9))
 
 
 @claim(
@@ -41,17 +55,16 @@ def nodes_against_self_supervised(results: Results) -> Verdict:
     "(in the paper's own tables it leads them on PubMed's links and on arxiv)",
 )
 def selftask_is_behind(results: Results) -> Verdict:
-    """On most graphs, for links and for nodes, another baseline is above SelfTask-GNN."""
-    found = [
-        (task, dataset, means(results, table, dataset))
+    """In most cases, for links and for nodes, another baseline is above SelfTask-GNN."""
+    places = {
+        f"{display(dataset)} ({task})": (dataset, table)
         for task, homes in (("links", LINKS), ("nodes", NODES))
         for dataset, table in homes.items()
-    ]
-    texts, behind = [], 0
-    for task, dataset, figures in found:
-        rivals = [figures[name] for name in (*AUTOENCODERS, "DGI", "GIC") if name in figures]
-        if "SelfTask-GNN" in figures and rivals:
-            own, best = figures["SelfTask-GNN"], max(rivals)
-            behind += own < best
-            texts.append(f"{display(dataset)}, {task} {own:.2f}, another {best:.2f}")
-    return Verdict(behind > len(texts) / 2 if texts else None, "; ".join(texts))
+    }
+    rivals = (*AUTOENCODERS, "DGI", "GIC")
+
+    def look(place: str) -> list[Finding]:
+        fought = duels(results, *places[place], rivals, ours=("SelfTask-GNN",))
+        return [duel.found(duel.gap.value < 0) for duel in fought]
+
+    return on_each(places, look, less_than_half)
