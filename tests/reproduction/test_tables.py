@@ -14,11 +14,10 @@ from mgae.reproduction.claims import CLAIMS
 from mgae.reproduction.document import document
 from mgae.reproduction.drawing import picture
 from mgae.reproduction.overview import overview
-from mgae.reproduction.rendering import body
 from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.tables import cell_folder, names, printed_statistics, table
 from mgae.reproduction.timing import seconds_left
-from mgae.reproduction.writing import write_results
+from mgae.reproduction.writing import body_of, write_results
 
 BOTH = [*((name, "paper") for name in names()), ("links-planetoid", "strict"), ("nodes", "strict")]
 
@@ -98,7 +97,7 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
         ("GAE", "cora"): [91.0],
         ("raw-features", "cora"): [99.0],
     }
-    text = body(made("links-planetoid", figures))
+    text = body_of(made("links-planetoid", figures))
     found = lines(text)
     assert found["method"] == ["AUC", "paper", "Δ", "AP", "paper", "Δ", "runs"]
     assert found["MGAE-GCN"][:3] == ["**93.50 ± 0.50**", "93.52 ± 0.23", "-0.02"]
@@ -114,7 +113,7 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
 def test_out_of_memory_and_missing_data_stand_in_their_cells() -> None:
     spec = table("links-ogb")
     records = {("DGI", "ogbl-collab"): {"status": "data not available"}}
-    text = body(document(spec, spec.cells({}), records, {}))
+    text = body_of(document(spec, spec.cells({}), records, {}))
     collab = lines(text[text.index("**ogbl-collab**") :])
     assert collab["DGI"][:2] == ["data not available", "OOM"]
     assert collab["GCN"][0] == "not measured yet"
@@ -141,7 +140,7 @@ def curves() -> dict[str, Any]:
 
 def test_a_curve_has_a_line_for_each_ratio_and_a_panel_for_each_graph() -> None:
     doc = curves()
-    found = lines(body(doc))
+    found = lines(body_of(doc))
     assert found["ω"] == ["MGAE-GCN, AUC", "SelfTask-GNN, AUC", "runs"]
     assert found["0.7"] == ["**97.00 ± 0.50**", "**96.50 ± 0.50**", "3"]
     panels = picture(doc).axes

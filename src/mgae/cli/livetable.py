@@ -13,9 +13,9 @@ from rich.text import Text
 
 from mgae.config import RunConfig
 from mgae.reproduction.document import DONE, Record
+from mgae.reproduction.plan import Cell, Table
 from mgae.reproduction.rendering import display, summary_of
 from mgae.reproduction.running import TableObserver
-from mgae.reproduction.tables import Cell, Table
 from mgae.reproduction.timing import in_words, seconds_left
 from mgae.results import heading
 from mgae.training.loop import EpochRecord

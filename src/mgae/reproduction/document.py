@@ -10,11 +10,12 @@ from typing import Any
 from mgae.cells import CellResult, settings_of
 from mgae.errors import RunDirectoryError
 from mgae.reproduction.paper import published, remark
-from mgae.reproduction.tables import Cell, Table
+from mgae.reproduction.plan import Cell, Table
 
 Record = dict[str, Any]
 Records = dict[tuple[str, str], Record]
-DONE, NO_DATA, NOT_YET = "done", "data not available", "not measured yet"
+DONE, REFUSED = "done", "refused"
+NO_DATA, NOT_YET = "data not available", "not measured yet"
 
 
 def record_of(cell: Cell, found: CellResult) -> Record:

@@ -22,8 +22,9 @@ from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
 from mgae.memory import fitted
 from mgae.pipeline import Observer
-from mgae.reproduction.document import NO_DATA, Record, record_of
-from mgae.reproduction.tables import Cell, cell_folder
+from mgae.reproduction.document import NO_DATA, REFUSED, Record, record_of
+from mgae.reproduction.plan import Cell
+from mgae.reproduction.tables import cell_folder
 
 
 def records(
@@ -53,7 +54,7 @@ def run_one(cell: Cell, folder: Path, observer: Observer | None = None) -> Recor
             trained = _run(cell.trained, folder, graph, observer)[1]
         found, _ = _run(cell.config, folder, graph, observer, trained)
     except MGAEError as error:
-        return {"status": "refused", "reason": str(error)}
+        return {"status": REFUSED, "reason": str(error)}
     return record_of(cell, found)
 
 

@@ -10,7 +10,8 @@ from typing import Any
 from mgae.files import locked, write_text
 from mgae.reproduction.document import DONE, Record, Records, document, read_document, records_in
 from mgae.reproduction.overview import overview
-from mgae.reproduction.tables import Cell, Table, file_stem, printed_statistics
+from mgae.reproduction.plan import Cell, Table
+from mgae.reproduction.tables import file_stem, printed_statistics
 from mgae.reproduction.writing import draw_results, write_results
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mgae.markdown import markdown_table
-from mgae.reproduction.document import DONE, NO_DATA, Record
+from mgae.reproduction.document import DONE, Record
+from mgae.reproduction.paper import Published
 from mgae.results import Summary, heading
 
 _NAMES = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
 _RANKED = ("baseline", "ours")
-# A mean this far below the paper's misses it, or as far as the paper's own spread.
-_MARGIN = 0.3
 
 
 def display(dataset: str) -> str:
@@ -19,13 +18,11 @@ def display(dataset: str) -> str:
     return _NAMES.get(dataset, dataset)
 
 
-def body(doc: Record) -> str:
-    """Caption, a table for each graph, and what is to be said of them: what other pages include."""
+def sections(doc: Record) -> list[str]:
+    """Caption, and a table for each graph."""
     changed = f" Changed by hand: `{doc['changed']}`." if doc["changed"] else ""
-    parts = [f"{doc['caption']}{changed}"]
-    for dataset in doc["columns"]:
-        parts.append(f"**{display(dataset)}**\n\n{_section(doc, dataset)}")
-    return "\n\n".join([*parts, *_notes(doc)])
+    tables = (f"**{display(name)}**\n\n{_section(doc, name)}" for name in doc["columns"])
+    return [f"{doc['caption']}{changed}", *tables]
 
 
 def summary_of(cell: Record, metric: str) -> Summary | None:
@@ -34,10 +31,14 @@ def summary_of(cell: Record, metric: str) -> Summary | None:
     return None if found is None else Summary(found["values"], found["mean"], found["std"])
 
 
+def printed(cell: Record) -> Published:
+    """The paper's figures of a cell; none where it did not run that."""
+    return Published.from_json(cell["published"] or {})
+
+
 def printed_mean(cell: Record, metric: str) -> float | None:
     """The paper's mean, where it has one."""
-    found = (cell["published"] or {}).get(metric)
-    return None if found is None else float(found["mean"])
+    return printed(cell).figures.get(metric, (None, None))[0]
 
 
 def rows_on(doc: Record, dataset: str, *groups: str) -> list[Record]:
@@ -74,16 +75,9 @@ def _line(doc: Record, row: Record, dataset: str) -> list[str]:
         if _has_published(doc, dataset, metric):
             best = paper is not None and paper == _best(doc, dataset, metric, ours=False)
             known = None not in (mean, paper)
-            texts += [_bold(_paper_text(cell, metric), best)]
+            texts += [_bold(printed(cell).text(metric), best)]
             texts += [f"{(mean or 0) - (paper or 0):+.2f}" if known else ""]
     return [*texts, str(len(cell.get("seeds", []))) if cell["status"] == DONE else ""]
-
-
-def _paper_text(cell: Record, metric: str) -> str:
-    paper = cell["published"] or {}
-    if metric in paper:
-        return f"{paper[metric]['mean']:.2f} ± {paper[metric]['std']:.2f}"
-    return str(paper.get("instead", "–"))
 
 
 def _best(doc: Record, dataset: str, metric: str, ours: bool) -> float | None:
@@ -136,51 +130,3 @@ def _runs(cells: Iterable[Record]) -> str:
     """How many there are; of curves that differ in that, for each."""
     counts = [len(cell.get("seeds", [])) for cell in cells]
     return ", ".join(map(str, dict.fromkeys(counts) if len(set(counts)) == 1 else counts))
-
-
-def _notes(doc: Record) -> list[str]:
-    """Who misses the paper, who refused, and with what it was measured."""
-    cells = [(row, dataset, cell) for row in doc["rows"] for dataset, cell in row["cells"].items()]
-    lines = [text for row, dataset, cell in cells for text in _misses(row, dataset, cell)]
-    lines += [
-        f"- {row['name']} on {display(dataset)} refused: {cell['reason']}"
-        for row, dataset, cell in cells
-        if cell["status"] == "refused"
-    ]
-    lines += lacking_note(dataset for _, dataset, cell in cells if cell["status"] == NO_DATA)
-    return ["\n".join(lines)] * bool(lines) + _measured(cell for _, _, cell in cells)
-
-
-def lacking_note(datasets: Iterable[str]) -> list[str]:
-    """A line on the graphs that could not be had."""
-    names = ", ".join(dict.fromkeys(map(display, datasets)))
-    where = "`mgae inspect NAME` says which files go where"
-    return [f"- Data not available where this was run: {names} ({where})."] if names else []
-
-
-def _misses(row: Record, dataset: str, cell: Record) -> list[str]:
-    """A line for each figure of ours that is below the paper's by more than its spread."""
-    lines = []
-    for metric, paper in (cell["published"] or {}).items() if row["group"] == "ours" else ():
-        ours = summary_of(cell, metric)
-        if ours and ours.mean < paper["mean"] - max(paper["std"], _MARGIN):
-            by = f"{paper['mean'] - ours.mean:.2f}"
-            told = f": {cell['remark']}" if cell["remark"] else "."
-            name = f"{row['name']} on {display(dataset)}"
-            lines.append(f"- {name} misses the paper's {heading(metric)} by {by}{told}")
-    return lines
-
-
-def _measured(cells: Iterable[Record]) -> list[str]:
-    done = [cell for cell in cells if cell["status"] == DONE]
-    if not done:
-        return []
-    hours = sum(sum(cell["seconds"]) for cell in done) / 3600
-    places = dict.fromkeys(
-        f"torch {about['versions']['torch']} on {about['cores']} cores"
-        for about in (cell["environment"] for cell in done)
-    )
-    return [
-        "Mean ± standard deviation over the runs, in percent; the best in bold. Measured with "
-        f"{' and '.join(places)}, {hours:.1f} hours of runs in all."
-    ]

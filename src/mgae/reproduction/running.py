@@ -13,8 +13,9 @@ from mgae.pipeline import Observer
 from mgae.reproduction.document import Record, Records
 from mgae.reproduction.filling import records
 from mgae.reproduction.pages import TablePages, write_statistics
+from mgae.reproduction.plan import Cell, Row, Table
 from mgae.reproduction.statistics import dataset_document
-from mgae.reproduction.tables import Cell, Row, Table, cell_folder, table
+from mgae.reproduction.tables import cell_folder, table
 
 
 class TableObserver(Observer):

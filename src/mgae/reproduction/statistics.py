@@ -17,7 +17,8 @@ from mgae.graphs.catalogue import statistics
 from mgae.graphs.opening import open_graph
 from mgae.markdown import markdown_table
 from mgae.reproduction.document import DONE, NO_DATA, Record
-from mgae.reproduction.rendering import display, lacking_note
+from mgae.reproduction.notes import lacking_note
+from mgae.reproduction.rendering import display
 from mgae.reproduction.tables import printed_statistics
 
 _COUNTS = ("nodes", "edges", "features", "classes")

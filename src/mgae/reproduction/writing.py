@@ -8,7 +8,8 @@ from mgae.drawing import save
 from mgae.files import write_json, write_text
 from mgae.reproduction.document import Record
 from mgae.reproduction.drawing import picture
-from mgae.reproduction.rendering import body
+from mgae.reproduction.notes import notes
+from mgae.reproduction.rendering import sections
 from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.statistics import statistics_body, statistics_csv, statistics_picture
 from mgae.reproduction.tables import file_stem
@@ -41,7 +42,9 @@ def stem_of(doc: Record) -> str:
 
 def body_of(doc: Record) -> str:
     """What other pages include."""
-    return statistics_body(doc) if doc["kind"] == "statistics" else body(doc)
+    if doc["kind"] == "statistics":
+        return statistics_body(doc)
+    return "\n\n".join([*sections(doc), *notes(doc)])
 
 
 def csv_of(doc: Record) -> str:
