@@ -87,6 +87,11 @@ def test_a_setting_need_only_suit_the_rows_that_are_asked_for(tmp_path: Path) ->
         reproduce(asked(tmp_path, "GAE", **wide))
 
 
+def test_an_empty_name_is_no_row(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown method ''"):
+        reproduce(asked(tmp_path, ""))
+
+
 def test_where_the_memory_is_short_a_table_is_not_sampled_unawares(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
