@@ -203,3 +203,5 @@ def test_the_live_table_shows_what_is_done_what_runs_and_what_waits() -> None:
     live.on_record(0, done)
     assert (live._text(0), live._left()) == ("90.00 / 90.00", "time left: 60 s")
     assert live._grid().row_count == 2
+    live.on_record(1, {**done, "test": {"ap": one}})
+    assert (live._text(1), live._figures(1)) == ("– / 90.00", "AUC –, AP 90.00")

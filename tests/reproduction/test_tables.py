@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mgae.errors import UnknownName
 from mgae.registry import DATASETS, METHODS
 from mgae.reproduction.claims import CLAIMS
 from mgae.reproduction.document import document
@@ -82,6 +84,13 @@ def test_the_extra_row_measures_the_models_of_another() -> None:
     assert not extra.is_papers
 
 
+def test_models_of_a_row_that_is_not_there_cannot_be_measured() -> None:
+    spec = table("links-ogb")
+    rows = [row for row in spec.rows if row.name != "MGAE-GCN"]
+    with pytest.raises(UnknownName, match="unknown row 'MGAE-GCN'"):
+        replace(spec, rows=tuple(rows)).cells({})
+
+
 def lines(text: str) -> dict[str, list[str]]:
     """The first table's lines by their first text."""
     rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
@@ -117,6 +126,22 @@ def test_out_of_memory_and_missing_data_stand_in_their_cells() -> None:
     collab = lines(text[text.index("**ogbl-collab**") :])
     assert collab["DGI"][:2] == ["data not available", "OOM"]
     assert collab["GCN"][0] == "not measured yet"
+
+
+def test_a_metric_that_was_not_measured_is_a_dash() -> None:
+    spec = table("links-planetoid")
+    records = {("MGAE-GCN", "cora"): done([93.0], ["ap"])}
+    text = body_of(document(spec, spec.cells({}), records, {}))
+    assert lines(text)["MGAE-GCN"][:4] == ["–", "93.52 ± 0.23", "", "**93.00**"]
+    doc = curves()
+    doc["rows"][0]["cells"]["pubmed"]["test"] = {}
+    assert lines(body_of(doc))["0.1"][0] == "–"
+
+
+def test_with_settings_changed_by_hand_nothing_misses_the_paper() -> None:
+    doc = made("links-planetoid", {("MGAE-GCN", "cora"): [50.0]})
+    assert "misses the paper's" in body_of(doc)
+    assert "misses the paper's" not in body_of({**doc, "changed": {"train": {"epochs": 1}}})
 
 
 def test_csv_has_a_line_for_each_figure() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from mgae.cells import config_hash
 from mgae.config import RunConfig
-from mgae.errors import ConfigError
+from mgae.errors import ConfigError, UnknownName
 from mgae.layering import merge
 from mgae.registry import METHODS, PARTS
 from mgae.reproduction.paper import paper_config
@@ -108,7 +108,19 @@ class Table:
         own = merge(self.settings.get(dataset, {}), row.settings)
         config = paper_config(**merge(about, own, shared)) if own else plain
         is_papers = config_hash(config) == config_hash(plain)
-        return Cell(row, dataset, config, is_papers, plain if row.trained_as else None)
+        return Cell(row, dataset, config, is_papers, self._trained(row, dataset, given, runs))
+
+    def _trained(
+        self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None
+    ) -> RunConfig | None:
+        """The run set of the row whose models are measured again, with as many runs."""
+        if row.trained_as is None:
+            return None
+        named = {other.name: other for other in self.rows}
+        if row.trained_as not in named:
+            raise UnknownName("row", row.trained_as, named)
+        trained = replace(named[row.trained_as], runs=row.runs)
+        return self._built(trained, dataset, given, runs).config
 
 
 def _taken(row: Row, given: Mapping[str, Any]) -> dict[str, Any]:

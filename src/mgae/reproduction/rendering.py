@@ -31,6 +31,14 @@ def summary_of(cell: Record, metric: str) -> Summary | None:
     return None if found is None else Summary(found["values"], found["mean"], found["std"])
 
 
+def figure_text(cell: Record, metric: str) -> str:
+    """Our figure, or what stands in its place."""
+    found = summary_of(cell, metric)
+    if found is None:
+        return "–" if cell["status"] == DONE else str(cell["status"])
+    return str(found)
+
+
 def printed(cell: Record) -> Published:
     """The paper's figures of a cell; none where it did not run that."""
     return Published.from_json(cell["published"] or {})
@@ -71,7 +79,7 @@ def _line(doc: Record, row: Record, dataset: str) -> list[str]:
         ranked = row["group"] in _RANKED
         mean = None if ours is None else ours.mean
         best = ranked and mean == _best(doc, dataset, metric, ours=True)
-        texts.append(_bold(str(ours) if ours else cell["status"], best and mean is not None))
+        texts.append(_bold(figure_text(cell, metric), best and mean is not None))
         if _has_published(doc, dataset, metric):
             best = paper is not None and paper == _best(doc, dataset, metric, ours=False)
             known = None not in (mean, paper)
@@ -111,9 +119,8 @@ def _curve(doc: Record, dataset: str) -> str:
 
     def text(key: tuple[str, float]) -> str:
         summary = found[key]
-        if summary is None:
-            return str(cells[key]["status"])
-        return _bold(str(summary), summary.mean == best[key[0]])
+        strong = summary is not None and summary.mean == best[key[0]]
+        return _bold(figure_text(cells[key], metric), strong)
 
     lines = [
         [
