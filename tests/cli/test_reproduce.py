@@ -181,6 +181,19 @@ def test_what_cannot_be_is_one_line(
     assert told in said
 
 
+@pytest.mark.parametrize("name", ["datasets", "nodes"])
+def test_a_place_where_nothing_can_be_written_is_one_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("mine")
+    for out in (tmp_path / "taken", tmp_path / "taken/below", Path("/proc/nowhere")):
+        arguments = ["reproduce", name, "--datasets", "cora", "--out", str(out)]
+        code, _, told = called(arguments, capsys)
+        assert (code, told.count("\n")) == (2, 1)
+        assert f"cannot write to {out}" in told
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
 def test_a_comma_too_many_does_not_ask_for_everything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

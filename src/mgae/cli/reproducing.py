@@ -96,13 +96,12 @@ def _listed(option: str, text: str | None) -> list[str]:
 
 
 def _made(request: Any, quiet: bool) -> dict[str, Any]:
+    from mgae.cli.livetable import LiveTable
     from mgae.reproduction.running import reproduce as run
     from mgae.reproduction.running import reproduce_datasets
 
     if request.name == "datasets":
-        return reproduce_datasets(request.datasets, request.out)
-    from mgae.cli.livetable import LiveTable
-
+        return reproduce_datasets(request.datasets, request.out, LiveTable(not quiet, jobs=1))
     way = "go on with the same command"
     with stoppable(way), LiveTable(not quiet, request.jobs) as observer:
         return run(request, observer)

@@ -19,12 +19,17 @@ def notes(doc: Record) -> list[str]:
     held = [] if doc["changed"] else cells
     lines = [text for row, dataset, cell in held for text in _misses(row, dataset, cell)]
     lines += [
-        f"- {row['name']} on {display(dataset)} refused: {cell['reason']}"
+        refused_note(f"{row['name']} on {display(dataset)}", cell["reason"])
         for row, dataset, cell in cells
         if cell["status"] == REFUSED
     ]
     lines += lacking_note(dataset for _, dataset, cell in cells if cell["status"] == NO_DATA)
     return ["\n".join(lines)] * bool(lines) + _measured(cell for _, _, cell in cells)
+
+
+def refused_note(name: str, reason: str) -> str:
+    """A line on what could not be used, and why."""
+    return f"- {name} refused: {' '.join(reason.split())}"
 
 
 def lacking_note(datasets: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from mgae.errors import ConfigError, UnknownName
 from mgae.pipeline import Observer
 from mgae.reproduction.document import Record, Records
 from mgae.reproduction.filling import records
-from mgae.reproduction.pages import TablePages, write_statistics
+from mgae.reproduction.pages import TablePages, make_results_folder, write_statistics
 from mgae.reproduction.plan import Cell, Row, Table
 from mgae.reproduction.statistics import dataset_document
 from mgae.reproduction.tables import cell_folder, table
@@ -67,6 +67,7 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
 
     Raises:
         UnknownName: where a table, graph or row is unknown.
+        RunDirectoryError: where nothing can be written, or what is there is damaged.
         ConfigError: where the settings given would put another graph or method into the cells.
     """
     observer = observer or TableObserver()
@@ -76,8 +77,8 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
     cells = spec.cells(request.given, request.runs, wanted)
     chosen = [cell for cell in cells if wanted(cell.row, cell.dataset)]
     pages = TablePages(spec, cells, request.given, request.out)
-    known, folder = pages.known(), request.out / "cells"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_results_folder(request.out)
+    known = pages.known()
     finished = [finished_runs(cell.config, folder / cell_folder(cell.config)) for cell in chosen]
     places = enumerate((cell.row.name, cell.dataset) for cell in chosen)
     earlier = {index: known[place] for index, place in places if place in known}
@@ -93,10 +94,12 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
     return made
 
 
-def reproduce_datasets(datasets: Sequence[str], out: Path) -> Record:
+def reproduce_datasets(
+    datasets: Sequence[str], out: Path, observer: Observer | None = None
+) -> Record:
     """Table 1: nothing is trained."""
-    out.mkdir(parents=True, exist_ok=True)
-    return write_statistics(dataset_document(datasets), out)
+    make_results_folder(out)
+    return write_statistics(dataset_document(datasets, observer or Observer()), out)
 
 
 def _refuse_other_runs(given: Mapping[str, Any]) -> None:
