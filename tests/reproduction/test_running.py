@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,13 @@ from typing import Any
 
 import pytest
 
-from mgae.errors import ConfigError, GraphError, MissingData
+from mgae.errors import (
+    ConfigError,
+    GraphError,
+    MissingData,
+    RunDirectoryError,
+    UnsupportedError,
+)
 from mgae.reproduction.document import Record
 from mgae.reproduction.running import Request, TableObserver, reproduce, reproduce_datasets
 
@@ -171,6 +179,43 @@ def test_the_table_of_graphs_is_written_under_the_lock_of_the_pages(
     monkeypatch.setattr("mgae.reproduction.pages.locked", locked)
     reproduce_datasets(["cora"], tmp_path)
     assert held == [tmp_path / "cells" / "pages.lock"]
+
+
+def test_a_cell_that_cannot_be_read_stops_the_table_and_is_not_refused(tmp_path: Path) -> None:
+    reproduce(asked(tmp_path, "raw-features"))
+    (file,) = tmp_path.glob("cells/*/cell.json")
+    file.write_text("{")
+    with pytest.raises(RunDirectoryError, match=r"cell\.json: .*: remove it"):
+        reproduce(asked(tmp_path, "raw-features"))
+
+
+def test_runs_at_another_commit_are_told_apart(tmp_path: Path) -> None:
+    reproduce(asked(tmp_path, "raw-features", 3))
+    (file,) = tmp_path.glob("cells/*/seed-1/environment.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "commit": "abc", "cores": 64}))
+    made = reproduce(asked(tmp_path, "raw-features", 3))
+    (cell,) = [row["cells"]["cora"] for row in made["rows"] if row["name"] == "raw-features"]
+    assert [about["commit"] for about in cell["other_environments"]] == ["abc"]
+    assert cell["environment"]["commit"] != "abc"
+    assert "on 64 cores" in (tmp_path / "links-planetoid.md").read_text(encoding="utf-8")
+
+
+def test_a_job_that_is_killed_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mgae.reproduction.filling.ProcessPoolExecutor", lambda *_: Killed())
+    with pytest.raises(UnsupportedError, match=r"what is finished is kept, .* fewer --jobs"):
+        reproduce(replace(asked(tmp_path, "raw-features"), jobs=2))
+
+
+class Killed:
+    """A pool whose first process the system has killed."""
+
+    def submit(self, *_: object) -> Future[Record]:
+        future: Future[Record] = Future()
+        future.set_exception(BrokenProcessPool("terminated abruptly"))
+        return future
+
+    def shutdown(self, **_: object) -> None:
+        """Nothing runs."""
 
 
 def test_a_row_that_is_not_on_the_graph_runs_nothing(tmp_path: Path) -> None:

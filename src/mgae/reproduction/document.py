@@ -11,6 +11,7 @@ from mgae.cells import CellResult, settings_of
 from mgae.errors import RunDirectoryError
 from mgae.reproduction.paper import published, remark
 from mgae.reproduction.plan import Cell, Table
+from mgae.rundirectory import RunDirectory
 
 Record = dict[str, Any]
 Records = dict[tuple[str, str], Record]
@@ -20,11 +21,7 @@ NO_DATA, NOT_YET = "data not available", "not measured yet"
 
 def record_of(cell: Cell, found: CellResult) -> Record:
     """A finished cell: values, settings and their checksum, versions, hardware, seconds."""
-    metrics, folder = found.result.metrics(), found.result.directory
-    assert folder is not None
-    first = folder / f"seed-{cell.config.seed}" / "environment.json"
-    environment = json.loads(first.read_text(encoding="utf-8"))
-    about = {key: value for key, value in environment.items() if key not in ("seeds", "seconds")}
+    metrics, (first, *others) = found.result.metrics(), _environments(found)
     return {
         "status": DONE,
         "config_hash": cell.config_hash,
@@ -32,8 +29,21 @@ def record_of(cell: Cell, found: CellResult) -> Record:
         **{key: metrics[key] for key in ("seeds", "epochs", "best_epochs", "test", "val")},
         "seconds": [round(seed.seconds, 3) for seed in found.result.seeds],
         "peak_bytes": found.peak_bytes,
-        "environment": about,
+        "environment": first,
+        **({"other_environments": others} if others else {}),
     }
+
+
+def _environments(found: CellResult) -> list[Record]:
+    """Commits, versions and hardware that differ among a cell's runs, the first run's first."""
+    folder = found.result.directory
+    assert folder is not None
+    homes = (RunDirectory(folder / f"seed-{seed.seed}") for seed in found.result.seeds)
+    kept = [
+        {key: value for key, value in home.environment().items() if key not in ("seeds", "seconds")}
+        for home in homes
+    ]
+    return [about for place, about in enumerate(kept) if about not in kept[:place]]
 
 
 def document(

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from pathlib import Path
 
@@ -25,6 +26,11 @@ from mgae.pipeline import Observer
 from mgae.reproduction.document import NO_DATA, REFUSED, Record, record_of
 from mgae.reproduction.plan import Cell
 from mgae.reproduction.tables import cell_folder
+
+_KILLED = (
+    "one of {jobs} jobs was killed, perhaps for lack of memory: what is finished is kept, "
+    "go on with the same command and fewer --jobs"
+)
 
 
 def records(
@@ -102,10 +108,12 @@ def _in_processes(cells: list[Cell], folder: Path, jobs: int) -> Iterator[tuple[
             }
             for done in as_completed(waiting):
                 yield waiting[done], done.result()
-    except BaseException:
+    except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             process.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise UnsupportedError(_KILLED.format(jobs=jobs)) from None
         raise
     pool.shutdown()
 

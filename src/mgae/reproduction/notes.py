@@ -59,7 +59,8 @@ def _measured(cells: Iterable[Record]) -> list[str]:
     hours = sum(sum(cell["seconds"]) for cell in done) / 3600
     places = dict.fromkeys(
         f"torch {about['versions']['torch']} on {about['cores']} cores"
-        for about in (cell["environment"] for cell in done)
+        for cell in done
+        for about in (cell["environment"], *cell.get("other_environments", []))
     )
     return [
         "Mean ± standard deviation over the runs, in percent; the best in bold. Measured with "
