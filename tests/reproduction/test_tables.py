@@ -136,6 +136,8 @@ def test_a_metric_that_was_not_measured_is_a_dash() -> None:
     doc = curves()
     doc["rows"][0]["cells"]["pubmed"]["test"] = {}
     assert lines(body_of(doc))["0.1"][0] == "–"
+    assert doc["rows"].pop(0)["name"] == "MGAE-GCN at ω = 0.1"
+    assert "not measured yet" in lines(body_of(doc))["0.1"]
 
 
 def test_with_settings_changed_by_hand_nothing_misses_the_paper() -> None:

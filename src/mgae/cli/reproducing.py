@@ -109,7 +109,8 @@ def _made(request: Any, quiet: bool) -> dict[str, Any]:
 
 def _print(made: dict[str, Any], datasets: Sequence[str], out: Path) -> None:
     """The page as its file has it, less the graphs not asked for; its Markdown reads well."""
-    from mgae.reproduction.writing import page_of, stem_of
+    from mgae.reproduction.document import stem_of
+    from mgae.reproduction.writing import page_of
 
     typer.echo(page_of(_only(made, datasets) if datasets else made))
     typer.echo(f"tables and picture: {out / stem_of(made)}.json, .md, .csv, .png, .svg")

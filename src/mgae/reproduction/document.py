@@ -11,6 +11,8 @@ from mgae.cells import CellResult, settings_of
 from mgae.errors import RunDirectoryError
 from mgae.reproduction.paper import published, remark
 from mgae.reproduction.plan import Cell, Table
+from mgae.reproduction.shape import problem_of
+from mgae.reproduction.tables import file_stem
 from mgae.rundirectory import RunDirectory
 
 Record = dict[str, Any]
@@ -101,7 +103,37 @@ def read_document(path: Path) -> Record:
     Raises:
         RunDirectoryError: where it is not there, or damaged.
     """
+    return as_document(read_json(path), path)
+
+
+def as_document(content: Any, path: Path) -> Record:
+    """What a file holds, as a table's JSON.
+
+    Raises:
+        RunDirectoryError: where it is none, or another table's than the file's name says.
+    """
+    problem = problem_of(content)
+    if problem is None and path.stem != stem_of(content):
+        problem = f"it holds {stem_of(content)}"
+    if problem is not None:
+        raise RunDirectoryError(f"{path} is damaged: {problem}: restore it, or move it away")
+    return dict(content)
+
+
+def stem_of(doc: Record) -> str:
+    """The name of a table's files."""
+    return file_stem(doc["name"], doc["protocol"], bool(doc.get("changed")))
+
+
+def read_json(path: Path) -> Any:
+    """Whatever a file holds.
+
+    Raises:
+        RunDirectoryError: where it is not there, or is not JSON.
+    """
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunDirectoryError(f"cannot read {path}: {error}") from None
+        raise RunDirectoryError(
+            f"cannot read {path}: {error}: restore it, or move it away"
+        ) from None

@@ -11,7 +11,7 @@ from typing import Any
 from mgae.errors import RunDirectoryError
 from mgae.files import locked, write_text
 from mgae.reproduction.document import DONE, Record, Records, document, read_document, records_in
-from mgae.reproduction.overview import overview
+from mgae.reproduction.overview import documents, overview
 from mgae.reproduction.plan import Cell, Table
 from mgae.reproduction.tables import file_stem, printed_statistics
 from mgae.reproduction.writing import draw_results, write_results
@@ -76,7 +76,7 @@ def make_results_folder(out: Path) -> Path:
     """The folder of the cells below ``out``.
 
     Raises:
-        RunDirectoryError: where it cannot be.
+        RunDirectoryError: where it cannot be, or a table beside it cannot be read.
     """
     folder = out / "cells"
     check_writable(out)
@@ -84,6 +84,7 @@ def make_results_folder(out: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunDirectoryError(f"cannot write to {out}: {error.strerror}") from None
+    documents(out)  # a damaged table is told now, and not after hours of training
     return folder
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 
 from mgae.markdown import markdown_table
-from mgae.reproduction.document import DONE, Record
+from mgae.reproduction.document import DONE, NOT_YET, Record
 from mgae.reproduction.paper import Published
 from mgae.results import Summary, heading
 
@@ -110,7 +111,9 @@ def _curve(doc: Record, dataset: str) -> str:
     (metric,) = doc["columns"][dataset]
     rows = rows_on(doc, dataset, *_RANKED)
     series = list(dict.fromkeys(row["series"] for row in rows))
-    cells = {(row["series"], row["ratio"]): row["cells"][dataset] for row in rows}
+    ratios = sorted({row["ratio"] for row in rows})
+    empty = {key: {"status": NOT_YET} for key in product(series, ratios)}
+    cells = empty | {(row["series"], row["ratio"]): row["cells"][dataset] for row in rows}
     found = {key: summary_of(cell, metric) for key, cell in cells.items()}
     best = {
         name: max((s.mean for (of, _), s in found.items() if of == name and s), default=None)
@@ -128,7 +131,7 @@ def _curve(doc: Record, dataset: str) -> str:
             *(text((name, ratio)) for name in series),
             _runs(cells[name, ratio] for name in series),
         ]
-        for ratio in sorted({row["ratio"] for row in rows})
+        for ratio in ratios
     ]
     return markdown_table(["ω", *(f"{name}, {heading(metric)}" for name in series), "runs"], lines)
 

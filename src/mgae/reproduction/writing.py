@@ -6,13 +6,12 @@ from pathlib import Path
 
 from mgae.drawing import save
 from mgae.files import write_json, write_text
-from mgae.reproduction.document import Record
+from mgae.reproduction.document import Record, stem_of
 from mgae.reproduction.drawing import picture
 from mgae.reproduction.notes import notes
 from mgae.reproduction.rendering import sections
 from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.statistics import statistics_body, statistics_csv, statistics_picture
-from mgae.reproduction.tables import file_stem
 
 
 def write_results(doc: Record, file: Path) -> None:
@@ -33,11 +32,6 @@ def page_of(doc: Record) -> str:
     protocol = "" if doc["protocol"] == "paper" else f", protocol {doc['protocol']}"
     title = f"# {doc['title']} (the paper's {doc['source']}{protocol})"
     return f"{title}\n\n{body_of(doc)}\n\n![{doc['title']}]({stem_of(doc)}.png)\n"
-
-
-def stem_of(doc: Record) -> str:
-    """The name of a table's files."""
-    return file_stem(doc["name"], doc["protocol"], bool(doc.get("changed")))
 
 
 def body_of(doc: Record) -> str:
