@@ -11,7 +11,7 @@ from mgae.files import write_text
 from mgae.reproduction.document import DONE, Record
 from mgae.reproduction.markers import asked_for, filled
 from mgae.reproduction.overview import documents, overview
-from mgae.reproduction.rendering import display
+from mgae.reproduction.rendering import cells_of, display
 from mgae.reproduction.writing import body_of, csv_of, draw_results, page_of
 from mgae.results import Summary, heading
 
@@ -108,18 +108,13 @@ def _untrue(out: Path, found: dict[str, Record]) -> list[str]:
 
 
 def _miscounted(doc: Record) -> Iterator[str]:
-    cells = (
-        (row, name, cell) for row in doc["rows"] for name, cell in row.get("cells", {}).items()
-    )
-    for row, dataset, cell in cells:
-        figures = [*cell["test"].items(), *cell.get("val", {}).items()] if _done(cell) else []
-        for metric, stored in figures:
+    if doc["kind"] == "statistics":
+        return
+    for row, dataset, cell in cells_of(doc):
+        done = cell["status"] == DONE
+        for metric, stored in (*cell["test"].items(), *cell.get("val", {}).items()) if done else ():
             true = Summary.of(stored["values"])
             pairs = ((true.mean, stored["mean"]), (true.std, stored["std"]))
             same = all(math.isclose(*pair, rel_tol=1e-9, abs_tol=1e-9) for pair in pairs)
             if not same or len(stored["values"]) != len(cell["seeds"]):
                 yield f"{heading(metric)} of {row['name']} on {display(dataset)}"
-
-
-def _done(cell: Record) -> bool:
-    return bool(cell["status"] == DONE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from mgae.reproduction.document import DONE, NO_DATA, REFUSED, Record
-from mgae.reproduction.rendering import display, printed, summary_of
+from mgae.reproduction.rendering import cells_of, display, printed, summary_of
 from mgae.results import heading
 
 # A mean this far below the paper's misses it, or as far as the paper's own spread.
@@ -14,7 +14,7 @@ _MARGIN = 0.3
 
 def notes(doc: Record) -> list[str]:
     """Who misses the paper, who refused, and with what it was measured."""
-    cells = [(row, dataset, cell) for row in doc["rows"] for dataset, cell in row["cells"].items()]
+    cells = cells_of(doc)
     # With settings changed by hand it is not the paper's experiment.
     held = [] if doc["changed"] else cells
     lines = [text for row, dataset, cell in held for text in _misses(row, dataset, cell)]

@@ -26,6 +26,11 @@ def sections(doc: Record) -> list[str]:
     return [f"{doc['caption']}{changed}", *tables]
 
 
+def cells_of(doc: Record) -> list[tuple[Record, str, Record]]:
+    """Each cell with its row and its graph."""
+    return [(row, dataset, cell) for row in doc["rows"] for dataset, cell in row["cells"].items()]
+
+
 def summary_of(cell: Record, metric: str) -> Summary | None:
     """Our figures of a metric, where there are any."""
     found = cell["test"].get(metric) if cell["status"] == DONE else None

@@ -22,8 +22,12 @@ class _Summary(_Mean):
     values: Annotated[list[float], Field(min_length=1)]
 
 
+class _Versions(_Stored):
+    torch: str | None
+
+
 class _Environment(_Stored):
-    versions: dict[str, str | None]
+    versions: _Versions
     cores: int | None
 
 

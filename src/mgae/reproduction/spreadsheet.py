@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 from mgae.reproduction.document import Record
-from mgae.reproduction.rendering import printed, summary_of
+from mgae.reproduction.rendering import cells_of, printed, summary_of
 
 
 def to_csv(doc: Record) -> str:
@@ -17,10 +17,9 @@ def to_csv(doc: Record) -> str:
     keys += ["paper_mean", "paper_std", "difference", "status", "config_hash"]
     writer = csv.DictWriter(stream, keys, lineterminator="\n")
     writer.writeheader()
-    for row in doc["rows"]:
-        for dataset, cell in row["cells"].items():
-            for metric in doc["columns"][dataset]:
-                writer.writerow({"dataset": dataset, "metric": metric, **_plain(row, cell, metric)})
+    for row, dataset, cell in cells_of(doc):
+        for metric in doc["columns"][dataset]:
+            writer.writerow({"dataset": dataset, "metric": metric, **_plain(row, cell, metric)})
     return stream.getvalue()
 
 
