@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 
 from mgae.cells import fingerprint, run_cell
 from mgae.config import RunConfig
-from mgae.errors import UnsupportedError
+from mgae.errors import RunDirectoryError, UnsupportedError
 from mgae.pipeline import Observer, run
 from mgae.training import EpochRecord
 from tests.conftest import toy_data
@@ -89,6 +89,40 @@ def test_a_changed_setting_or_graph_begins_anew_and_says_so(tmp_path: Path, grap
         cell = run_cell(settings, tmp_path / "cell", other, watch)
         assert any("cell: the settings or the graph have changed" in note for note in watch.notes)
         assert cell.result.test == run(settings, other).test
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("metrics.json", "{"),
+        ("metrics.json", "[1]"),
+        ("metrics.json", '{"seeds": [0], "test": {"auc": 5}}'),
+        ("environment.json", '{"seconds": 5}'),
+    ],
+)
+def test_a_damaged_result_runs_its_seed_again(
+    tmp_path: Path, graph: Data, name: str, text: str
+) -> None:
+    first = run_cell(config(), tmp_path / "cell", graph)
+    (tmp_path / "cell/seed-1" / name).write_text(text)
+    (tmp_path / "cell/seed-1/memory.json").write_text(text)
+    watch = Watch()
+    again = run_cell(config(), tmp_path / "cell", graph, watch)
+    assert (watch.runs, again.result.metrics()) == ([1], first.result.metrics())
+    assert watch.notes[-1] == "cell/seed-1: its result is damaged, it runs again"
+
+
+def test_a_damaged_description_of_a_cell_is_named_and_to_be_removed(
+    tmp_path: Path, graph: Data
+) -> None:
+    run_cell(config(), tmp_path / "cell", graph)
+    (tmp_path / "cell/cell.json").write_text("{")
+    with pytest.raises(RunDirectoryError, match=r"cannot read .*cell/cell\.json: .*: remove it"):
+        run_cell(config(), tmp_path / "cell", graph)
+    (tmp_path / "cell/cell.json").unlink()
+    watch = Watch()
+    run_cell(config(), tmp_path / "cell", graph, watch)
+    assert watch.epochs == 0
 
 
 def test_another_cells_models_are_measured_anew_and_not_trained_again(

@@ -20,7 +20,7 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.config import RunConfig
-from mgae.errors import MGAEError
+from mgae.errors import MGAEError, RunDirectoryError
 from mgae.files import write_json
 from mgae.graphs.checks import checked
 from mgae.peakmemory import PeakMemory
@@ -52,13 +52,16 @@ def run_cell(
 
     Raises:
         MGAEError: what the method says against the graph; nothing is left behind then.
+        RunDirectoryError: where the folder holds something that cannot be read.
     """
     observer = observer or Observer()
     _begin(folder, _asked(config, graph), observer)
     try:
         seeds = [
-            _run_seed(one, folder / f"seed-{one.seed}", graph, _OneRun(observer, index), trained)
+            _finished(home, observer)
+            or _run_seed(one, home, graph, _OneRun(observer, index), trained)
             for index, one in enumerate(seed_configs(config))
+            for home in [folder / f"seed-{one.seed}"]
         ]
     except MGAEError:
         if not any(folder.glob("seed-*")):
@@ -105,7 +108,7 @@ def _asked(config: RunConfig, graph: Data) -> dict[str, Any]:
 
 def _begin(folder: Path, asked: dict[str, Any], observer: Observer) -> None:
     file = folder / "cell.json"
-    if file.exists() and json.loads(file.read_text(encoding="utf-8")) != asked:
+    if file.exists() and _stored(file) != asked:
         observer.on_note(f"{folder.name}: the settings or the graph have changed, it begins anew")
         shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -113,12 +116,16 @@ def _begin(folder: Path, asked: dict[str, Any], observer: Observer) -> None:
         write_json(file, asked)
 
 
+def _stored(file: Path) -> Any:
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunDirectoryError(f"cannot read {file}: {error}: remove it") from None
+
+
 def _run_seed(
     config: RunConfig, folder: Path, graph: Data, observer: Observer, trained: Path | None
 ) -> SeedResult:
-    if (folder / "metrics.json").exists():
-        home = RunDirectory(folder)
-        return seed_result(home.metrics(), home.environment()["seconds"][0])
     if trained is not None:
         return _measure_seed(config, folder, trained / folder.name, observer)
     _warm_up()
@@ -131,6 +138,20 @@ def _run_seed(
             result = run_opened(config, graph, folder, observer)
     write_json(folder / "memory.json", {"peak_bytes": memory.peak_bytes})
     return result.seeds[0]
+
+
+def _finished(folder: Path, observer: Observer) -> SeedResult | None:
+    """A run's figures; a run whose files are damaged goes on from its last checkpoint."""
+    home = RunDirectory(folder)
+    if not home.finished:
+        return None
+    try:
+        return seed_result(home.metrics(), home.environment()["seconds"][0])
+    except (RunDirectoryError, LookupError, TypeError, ValueError, AttributeError):
+        place = f"{folder.parent.name}/{folder.name}"
+        observer.on_note(f"{place}: its result is damaged, it runs again")
+        (folder / "metrics.json").unlink()
+        return None
 
 
 def _measure_seed(config: RunConfig, folder: Path, trained: Path, observer: Observer) -> SeedResult:
@@ -153,11 +174,12 @@ def _warm_up() -> None:
 
 
 def _stored_peak(folder: Path) -> int | None:
-    """What was measured; nothing where the run was killed before that was written."""
-    file = folder / "memory.json"
-    if not file.exists():
+    """What was measured; nothing where that was not written, or is damaged."""
+    try:
+        text = (folder / "memory.json").read_text(encoding="utf-8")
+        return int(json.loads(text)["peak_bytes"])
+    except (OSError, ValueError, LookupError, TypeError):
         return None
-    return int(json.loads(file.read_text(encoding="utf-8"))["peak_bytes"])
 
 
 class _OneRun(Observer):

@@ -4,6 +4,7 @@
     ├── ConfigError        a setting has a wrong name or value
     │   └── UnknownName    … and the name is not in a registry
     ├── GraphError         a graph cannot be read or used
+    │   └── MissingData    … since a dataset's files are nowhere to be had
     ├── RunDirectoryError  a run directory is missing, taken or damaged
     ├── UnsupportedError   this method or graph cannot do what was asked
     └── TrainingError      training went wrong, as by a loss that is not finite
@@ -43,6 +44,10 @@ class UnknownName(ConfigError):  # noqa: N818 - reads as what it says
 
 class GraphError(MGAEError):
     """A graph cannot be read or used."""
+
+
+class MissingData(GraphError):  # noqa: N818 - reads as what it says
+    """A dataset's files are nowhere to be had; damaged ones are not missing."""
 
 
 class RunDirectoryError(MGAEError):

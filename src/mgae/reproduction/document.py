@@ -10,20 +10,20 @@ from typing import Any
 from mgae.cells import CellResult, settings_of
 from mgae.errors import RunDirectoryError
 from mgae.reproduction.paper import published, remark
-from mgae.reproduction.tables import Cell, Table
+from mgae.reproduction.plan import Cell, Table
+from mgae.reproduction.shape import problem_of
+from mgae.reproduction.tables import file_stem
+from mgae.rundirectory import RunDirectory
 
 Record = dict[str, Any]
 Records = dict[tuple[str, str], Record]
-DONE, NO_DATA, NOT_YET = "done", "data not available", "not measured yet"
+DONE, REFUSED = "done", "refused"
+NO_DATA, NOT_YET = "data not available", "not measured yet"
 
 
 def record_of(cell: Cell, found: CellResult) -> Record:
     """A finished cell: values, settings and their checksum, versions, hardware, seconds."""
-    metrics, folder = found.result.metrics(), found.result.directory
-    assert folder is not None
-    first = folder / f"seed-{cell.config.seed}" / "environment.json"
-    environment = json.loads(first.read_text(encoding="utf-8"))
-    about = {key: value for key, value in environment.items() if key not in ("seeds", "seconds")}
+    metrics, (first, *others) = found.result.metrics(), _environments(found)
     return {
         "status": DONE,
         "config_hash": cell.config_hash,
@@ -31,8 +31,21 @@ def record_of(cell: Cell, found: CellResult) -> Record:
         **{key: metrics[key] for key in ("seeds", "epochs", "best_epochs", "test", "val")},
         "seconds": [round(seed.seconds, 3) for seed in found.result.seeds],
         "peak_bytes": found.peak_bytes,
-        "environment": about,
+        "environment": first,
+        **({"other_environments": others} if others else {}),
     }
+
+
+def _environments(found: CellResult) -> list[Record]:
+    """Commits, versions and hardware that differ among a cell's runs, the first run's first."""
+    folder = found.result.directory
+    assert folder is not None
+    homes = (RunDirectory(folder / f"seed-{seed.seed}") for seed in found.result.seeds)
+    kept = [
+        {key: value for key, value in home.environment().items() if key not in ("seeds", "seconds")}
+        for home in homes
+    ]
+    return [about for place, about in enumerate(kept) if about not in kept[:place]]
 
 
 def document(
@@ -90,7 +103,37 @@ def read_document(path: Path) -> Record:
     Raises:
         RunDirectoryError: where it is not there, or damaged.
     """
+    return as_document(read_json(path), path)
+
+
+def as_document(content: Any, path: Path) -> Record:
+    """What a file holds, as a table's JSON.
+
+    Raises:
+        RunDirectoryError: where it is none, or another table's than the file's name says.
+    """
+    problem = problem_of(content)
+    if problem is None and path.stem != stem_of(content):
+        problem = f"it holds {stem_of(content)}"
+    if problem is not None:
+        raise RunDirectoryError(f"{path} is damaged: {problem}: restore it, or move it away")
+    return dict(content)
+
+
+def stem_of(doc: Record) -> str:
+    """The name of a table's files."""
+    return file_stem(doc["name"], doc["protocol"], bool(doc.get("changed")))
+
+
+def read_json(path: Path) -> Any:
+    """Whatever a file holds.
+
+    Raises:
+        RunDirectoryError: where it is not there, or is not JSON.
+    """
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise RunDirectoryError(f"cannot read {path}: {error}") from None
+        raise RunDirectoryError(
+            f"cannot read {path}: {error}: restore it, or move it away"
+        ) from None

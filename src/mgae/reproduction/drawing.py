@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mgae.drawing import FLOOR, LEARNED, PAPER, diamond, plain, spread
-from mgae.reproduction.document import Record
+from mgae.reproduction.document import DONE, Record
 from mgae.reproduction.rendering import display, printed_mean, rows_on, summary_of
 from mgae.results import heading
 
@@ -34,7 +34,7 @@ def picture(doc: Record) -> Figure:
 
 
 def _measured(doc: Record, dataset: str) -> bool:
-    return any(row["cells"][dataset]["status"] == "done" for row in _rows(doc, dataset))
+    return any(row["cells"][dataset]["status"] == DONE for row in _rows(doc, dataset))
 
 
 def _rows(doc: Record, dataset: str) -> list[Record]:

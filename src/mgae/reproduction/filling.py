@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from pathlib import Path
 
@@ -16,44 +17,56 @@ from torch_geometric.data import Data
 
 from mgae.cells import CellResult, run_cell
 from mgae.config import RunConfig
-from mgae.errors import GraphError, MGAEError, UnsupportedError
+from mgae.errors import MGAEError, MissingData, RunDirectoryError, UnsupportedError
 from mgae.files import locked
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
 from mgae.memory import fitted
 from mgae.pipeline import Observer
-from mgae.reproduction.document import NO_DATA, Record, record_of
-from mgae.reproduction.tables import Cell, cell_folder
+from mgae.reproduction.document import NO_DATA, REFUSED, Record, record_of
+from mgae.reproduction.plan import Cell
+from mgae.reproduction.tables import cell_folder
+
+_KILLED = (
+    "one of {jobs} jobs was killed, perhaps for lack of memory: what is finished is kept, "
+    "go on with the same command and fewer --jobs"
+)
 
 
 def records(
     cells: list[Cell], folder: Path, jobs: int, observer: Observer
 ) -> Iterator[tuple[int, Record]]:
     """The number of each cell in ``cells`` and its figures, as they come."""
-    if jobs > 1:
-        yield from _in_processes(cells, folder, jobs)
-        return
+    parallel = jobs > 1
+    made = _in_processes(cells, folder, jobs) if parallel else _in_turn(cells, folder, observer)
+    for index, record in made:
+        if record["status"] == NO_DATA:
+            # Why there is none is of this machine alone: it is said, and not kept.
+            observer.on_note(record.pop("reason"))
+        yield index, record
+
+
+def _in_turn(cells: list[Cell], folder: Path, observer: Observer) -> Iterator[tuple[int, Record]]:
     for index, cell in enumerate(cells):
         observer.on_cell(f"{cell.row.name} on {cell.dataset}", index, len(cells))
         yield index, run_one(cell, folder, observer)
 
 
 def run_one(cell: Cell, folder: Path, observer: Observer | None = None) -> Record:
-    """A cell's figures, or why it has none."""
+    """A cell's figures, or the reason why it has none."""
     try:
         graph = _graph(cell.dataset)
-    except GraphError as error:
-        if observer is not None:
-            observer.on_note(str(error))
-        return {"status": NO_DATA}  # why not is of this machine alone
-    try:
         _refuse_sampling(cell.config, graph)
         trained = None
         if cell.trained is not None:
             trained = _run(cell.trained, folder, graph, observer)[1]
         found, _ = _run(cell.config, folder, graph, observer, trained)
+    except RunDirectoryError:
+        raise  # what is stored is damaged: that says nothing of the method
+    except MissingData as error:
+        return {"status": NO_DATA, "reason": str(error)}
     except MGAEError as error:
-        return {"status": "refused", "reason": str(error)}
+        return {"status": REFUSED, "reason": str(error)}
     return record_of(cell, found)
 
 
@@ -95,10 +108,12 @@ def _in_processes(cells: list[Cell], folder: Path, jobs: int) -> Iterator[tuple[
             }
             for done in as_completed(waiting):
                 yield waiting[done], done.result()
-    except BaseException:
+    except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():
             process.terminate()
+        if isinstance(error, BrokenProcessPool):
+            raise UnsupportedError(_KILLED.format(jobs=jobs)) from None
         raise
     pool.shutdown()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mgae.reproduction.claims import CLAIMS
-from mgae.reproduction.document import DONE, NO_DATA, Record, read_document
+from mgae.reproduction.document import DONE, NO_DATA, Record, as_document, read_json
 
 _HEADINGS = {
     "links": "Link prediction (Tables 2 and 3)",
@@ -17,8 +17,9 @@ _HEADINGS = {
 
 def documents(out: Path) -> dict[str, Record]:
     """Every table that was written, by the name of its files."""
-    found = {file.stem: read_document(file) for file in sorted(out.glob("*.json"))}
-    return {stem: doc for stem, doc in found.items() if "kind" in doc}
+    found = {file: read_json(file) for file in sorted(out.glob("*.json"))}
+    others = [file for file, doc in found.items() if isinstance(doc, dict) and "kind" not in doc]
+    return {file.stem: as_document(doc, file) for file, doc in found.items() if file not in others}
 
 
 def overview(out: Path) -> str:

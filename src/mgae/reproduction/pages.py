@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mgae.errors import RunDirectoryError
 from mgae.files import locked, write_text
 from mgae.reproduction.document import DONE, Record, Records, document, read_document, records_in
-from mgae.reproduction.overview import overview
-from mgae.reproduction.tables import Cell, Table, file_stem, printed_statistics
+from mgae.reproduction.overview import documents, overview
+from mgae.reproduction.plan import Cell, Table
+from mgae.reproduction.tables import file_stem, printed_statistics
 from mgae.reproduction.writing import draw_results, write_results
+from mgae.rundirectory import check_writable
 
 
 @dataclass(frozen=True)
@@ -35,7 +39,7 @@ class TablePages:
 
     def write(self, ours: Records, drawn: bool = False) -> Record:
         """The table with our figures and those that others may have added meanwhile."""
-        with locked(self.out / "cells" / "pages.lock"):
+        with _locked(self.out):
             known = self.known()
             better = {key: found for key, found in ours.items() if _improves(found, known.get(key))}
             made = document(self.table, self.cells, {**known, **better}, self.given)
@@ -54,12 +58,36 @@ def _improves(found: Record, known: Record | None) -> bool:
 
 
 def write_statistics(made: Record, out: Path) -> Record:
-    """Table 1, with the graphs that were not asked for as they were."""
+    """Table 1; graphs that were not asked for, or are no longer to be had, stay as they were."""
     file = out / "datasets.json"
-    before = read_document(file)["rows"] if file.exists() else []
-    rows = {row["name"]: row for row in (*before, *made["rows"])}
-    merged = {**made, "rows": [rows[name] for name in printed_statistics() if name in rows]}
-    write_results(merged, file)
-    draw_results(merged, file)
-    write_text(out / "README.md", overview(out))
+    with _locked(out):
+        before = read_document(file)["rows"] if file.exists() else []
+        known = {row["name"]: row for row in before if row["status"] == DONE}
+        better = (row for row in made["rows"] if row["status"] == DONE or row["name"] not in known)
+        rows = {row["name"]: row for row in (*before, *better)}
+        merged = {**made, "rows": [rows[name] for name in printed_statistics() if name in rows]}
+        write_results(merged, file)
+        draw_results(merged, file)
+        write_text(out / "README.md", overview(out))
     return merged
+
+
+def make_results_folder(out: Path) -> Path:
+    """The folder of the cells below ``out``.
+
+    Raises:
+        RunDirectoryError: where it cannot be, or a table beside it cannot be read.
+    """
+    folder = out / "cells"
+    check_writable(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RunDirectoryError(f"cannot write to {out}: {error.strerror}") from None
+    documents(out)  # a damaged table is told now, and not after hours of training
+    return folder
+
+
+def _locked(out: Path) -> AbstractContextManager[None]:
+    """Held by whoever reads the pages to write them anew."""
+    return locked(out / "cells" / "pages.lock")

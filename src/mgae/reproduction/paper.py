@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -29,6 +30,13 @@ class Published:
         figures = {name: {"mean": mean, "std": std} for name, (mean, std) in self.figures.items()}
         told = {} if self.instead is None else {"instead": self.instead}
         return {**figures, "source": self.source, **told}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Published:
+        """What `to_json` gave; of an empty table no figures."""
+        rest = ("source", "instead")
+        figures = {name: (of["mean"], of["std"]) for name, of in stored.items() if name not in rest}
+        return cls(figures, stored.get("source", ""), stored.get("instead"))
 
     def text(self, metric: str, spread: bool = True) -> str:
         """A figure as printed; a dash where there is none."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import product
 
 from mgae.markdown import markdown_table
-from mgae.reproduction.document import DONE, NO_DATA, Record
+from mgae.reproduction.document import DONE, NOT_YET, Record
+from mgae.reproduction.paper import Published
 from mgae.results import Summary, heading
 
 _NAMES = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
 _RANKED = ("baseline", "ours")
-# A mean this far below the paper's misses it, or as far as the paper's own spread.
-_MARGIN = 0.3
 
 
 def display(dataset: str) -> str:
@@ -19,13 +19,16 @@ def display(dataset: str) -> str:
     return _NAMES.get(dataset, dataset)
 
 
-def body(doc: Record) -> str:
-    """Caption, a table for each graph, and what is to be said of them: what other pages include."""
+def sections(doc: Record) -> list[str]:
+    """Caption, and a table for each graph."""
     changed = f" Changed by hand: `{doc['changed']}`." if doc["changed"] else ""
-    parts = [f"{doc['caption']}{changed}"]
-    for dataset in doc["columns"]:
-        parts.append(f"**{display(dataset)}**\n\n{_section(doc, dataset)}")
-    return "\n\n".join([*parts, *_notes(doc)])
+    tables = (f"**{display(name)}**\n\n{_section(doc, name)}" for name in doc["columns"])
+    return [f"{doc['caption']}{changed}", *tables]
+
+
+def cells_of(doc: Record) -> list[tuple[Record, str, Record]]:
+    """Each cell with its row and its graph."""
+    return [(row, dataset, cell) for row in doc["rows"] for dataset, cell in row["cells"].items()]
 
 
 def summary_of(cell: Record, metric: str) -> Summary | None:
@@ -34,10 +37,22 @@ def summary_of(cell: Record, metric: str) -> Summary | None:
     return None if found is None else Summary(found["values"], found["mean"], found["std"])
 
 
+def figure_text(cell: Record, metric: str) -> str:
+    """Our figure, or what stands in its place."""
+    found = summary_of(cell, metric)
+    if found is None:
+        return "–" if cell["status"] == DONE else str(cell["status"])
+    return str(found)
+
+
+def printed(cell: Record) -> Published:
+    """The paper's figures of a cell; none where it did not run that."""
+    return Published.from_json(cell["published"] or {})
+
+
 def printed_mean(cell: Record, metric: str) -> float | None:
     """The paper's mean, where it has one."""
-    found = (cell["published"] or {}).get(metric)
-    return None if found is None else float(found["mean"])
+    return printed(cell).figures.get(metric, (None, None))[0]
 
 
 def rows_on(doc: Record, dataset: str, *groups: str) -> list[Record]:
@@ -70,20 +85,13 @@ def _line(doc: Record, row: Record, dataset: str) -> list[str]:
         ranked = row["group"] in _RANKED
         mean = None if ours is None else ours.mean
         best = ranked and mean == _best(doc, dataset, metric, ours=True)
-        texts.append(_bold(str(ours) if ours else cell["status"], best and mean is not None))
+        texts.append(_bold(figure_text(cell, metric), best and mean is not None))
         if _has_published(doc, dataset, metric):
             best = paper is not None and paper == _best(doc, dataset, metric, ours=False)
             known = None not in (mean, paper)
-            texts += [_bold(_paper_text(cell, metric), best)]
+            texts += [_bold(printed(cell).text(metric), best)]
             texts += [f"{(mean or 0) - (paper or 0):+.2f}" if known else ""]
     return [*texts, str(len(cell.get("seeds", []))) if cell["status"] == DONE else ""]
-
-
-def _paper_text(cell: Record, metric: str) -> str:
-    paper = cell["published"] or {}
-    if metric in paper:
-        return f"{paper[metric]['mean']:.2f} ± {paper[metric]['std']:.2f}"
-    return str(paper.get("instead", "–"))
 
 
 def _best(doc: Record, dataset: str, metric: str, ours: bool) -> float | None:
@@ -108,7 +116,9 @@ def _curve(doc: Record, dataset: str) -> str:
     (metric,) = doc["columns"][dataset]
     rows = rows_on(doc, dataset, *_RANKED)
     series = list(dict.fromkeys(row["series"] for row in rows))
-    cells = {(row["series"], row["ratio"]): row["cells"][dataset] for row in rows}
+    ratios = sorted({row["ratio"] for row in rows})
+    empty = {key: {"status": NOT_YET} for key in product(series, ratios)}
+    cells = empty | {(row["series"], row["ratio"]): row["cells"][dataset] for row in rows}
     found = {key: summary_of(cell, metric) for key, cell in cells.items()}
     best = {
         name: max((s.mean for (of, _), s in found.items() if of == name and s), default=None)
@@ -117,9 +127,8 @@ def _curve(doc: Record, dataset: str) -> str:
 
     def text(key: tuple[str, float]) -> str:
         summary = found[key]
-        if summary is None:
-            return str(cells[key]["status"])
-        return _bold(str(summary), summary.mean == best[key[0]])
+        strong = summary is not None and summary.mean == best[key[0]]
+        return _bold(figure_text(cells[key], metric), strong)
 
     lines = [
         [
@@ -127,7 +136,7 @@ def _curve(doc: Record, dataset: str) -> str:
             *(text((name, ratio)) for name in series),
             _runs(cells[name, ratio] for name in series),
         ]
-        for ratio in sorted({row["ratio"] for row in rows})
+        for ratio in ratios
     ]
     return markdown_table(["ω", *(f"{name}, {heading(metric)}" for name in series), "runs"], lines)
 
@@ -136,51 +145,3 @@ def _runs(cells: Iterable[Record]) -> str:
     """How many there are; of curves that differ in that, for each."""
     counts = [len(cell.get("seeds", [])) for cell in cells]
     return ", ".join(map(str, dict.fromkeys(counts) if len(set(counts)) == 1 else counts))
-
-
-def _notes(doc: Record) -> list[str]:
-    """Who misses the paper, who refused, and with what it was measured."""
-    cells = [(row, dataset, cell) for row in doc["rows"] for dataset, cell in row["cells"].items()]
-    lines = [text for row, dataset, cell in cells for text in _misses(row, dataset, cell)]
-    lines += [
-        f"- {row['name']} on {display(dataset)} refused: {cell['reason']}"
-        for row, dataset, cell in cells
-        if cell["status"] == "refused"
-    ]
-    lines += lacking_note(dataset for _, dataset, cell in cells if cell["status"] == NO_DATA)
-    return ["\n".join(lines)] * bool(lines) + _measured(cell for _, _, cell in cells)
-
-
-def lacking_note(datasets: Iterable[str]) -> list[str]:
-    """A line on the graphs that could not be had."""
-    names = ", ".join(dict.fromkeys(map(display, datasets)))
-    where = "`mgae inspect NAME` says which files go where"
-    return [f"- Data not available where this was run: {names} ({where})."] if names else []
-
-
-def _misses(row: Record, dataset: str, cell: Record) -> list[str]:
-    """A line for each figure of ours that is below the paper's by more than its spread."""
-    lines = []
-    for metric, paper in (cell["published"] or {}).items() if row["group"] == "ours" else ():
-        ours = summary_of(cell, metric)
-        if ours and ours.mean < paper["mean"] - max(paper["std"], _MARGIN):
-            by = f"{paper['mean'] - ours.mean:.2f}"
-            told = f": {cell['remark']}" if cell["remark"] else "."
-            name = f"{row['name']} on {display(dataset)}"
-            lines.append(f"- {name} misses the paper's {heading(metric)} by {by}{told}")
-    return lines
-
-
-def _measured(cells: Iterable[Record]) -> list[str]:
-    done = [cell for cell in cells if cell["status"] == DONE]
-    if not done:
-        return []
-    hours = sum(sum(cell["seconds"]) for cell in done) / 3600
-    places = dict.fromkeys(
-        f"torch {about['versions']['torch']} on {about['cores']} cores"
-        for about in (cell["environment"] for cell in done)
-    )
-    return [
-        "Mean ± standard deviation over the runs, in percent; the best in bold. Measured with "
-        f"{' and '.join(places)}, {hours:.1f} hours of runs in all."
-    ]

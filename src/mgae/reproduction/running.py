@@ -8,13 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from mgae.cells import finished_runs
-from mgae.errors import UnknownName
+from mgae.errors import ConfigError, UnknownName
 from mgae.pipeline import Observer
 from mgae.reproduction.document import Record, Records
 from mgae.reproduction.filling import records
-from mgae.reproduction.pages import TablePages, write_statistics
+from mgae.reproduction.pages import TablePages, make_results_folder, write_statistics
+from mgae.reproduction.plan import Cell, Row, Table
 from mgae.reproduction.statistics import dataset_document
-from mgae.reproduction.tables import Cell, Row, Table, cell_folder, table
+from mgae.reproduction.tables import cell_folder, table
+
+_ASKED_OTHERWISE = {
+    "graph": "use --datasets",
+    "task": "name a table of that task",
+    "method": "use --methods",
+    "protocol": "use --protocol",
+    "runs": "use --runs",
+}
 
 
 class TableObserver(Observer):
@@ -58,15 +67,18 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
 
     Raises:
         UnknownName: where a table, graph or row is unknown.
+        RunDirectoryError: where nothing can be written, or what is there is damaged.
+        ConfigError: where the settings given would put another graph or method into the cells.
     """
     observer = observer or TableObserver()
+    _refuse_other_runs(request.given)
     spec = table(request.name, request.protocol)
     wanted = _chooser(spec, request)
     cells = spec.cells(request.given, request.runs, wanted)
     chosen = [cell for cell in cells if wanted(cell.row, cell.dataset)]
     pages = TablePages(spec, cells, request.given, request.out)
-    known, folder = pages.known(), request.out / "cells"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_results_folder(request.out)
+    known = pages.known()
     finished = [finished_runs(cell.config, folder / cell_folder(cell.config)) for cell in chosen]
     places = enumerate((cell.row.name, cell.dataset) for cell in chosen)
     earlier = {index: known[place] for index, place in places if place in known}
@@ -82,10 +94,19 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
     return made
 
 
-def reproduce_datasets(datasets: Sequence[str], out: Path) -> Record:
+def reproduce_datasets(
+    datasets: Sequence[str], out: Path, observer: Observer | None = None
+) -> Record:
     """Table 1: nothing is trained."""
-    out.mkdir(parents=True, exist_ok=True)
-    return write_statistics(dataset_document(datasets), out)
+    make_results_folder(out)
+    return write_statistics(dataset_document(datasets, observer or Observer()), out)
+
+
+def _refuse_other_runs(given: Mapping[str, Any]) -> None:
+    """A row is one method, a column one graph; a method's own settings may well be given."""
+    for key, instead in _ASKED_OTHERWISE.items():
+        if key in given and (key != "method" or "kind" in given[key]):
+            raise ConfigError(f"--set {key} would fill the table with other runs: {instead}")
 
 
 def _chooser(spec: Table, request: Request) -> Callable[[Row, str], bool]:
@@ -107,7 +128,7 @@ def _called(spec: Table, name: str) -> list[Row]:
     for same in (
         lambda row: name in (row.name, row.series),
         lambda row: name == row.method,
-        lambda row: name.lower() in (row.name.lower(), (row.series or "").lower()),
+        lambda row: name.lower() in (row.name.lower(), (row.series or row.name).lower()),
     ):
         if rows := [row for row in spec.rows if same(row)]:
             return rows

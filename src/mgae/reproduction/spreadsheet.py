@@ -7,7 +7,7 @@ import io
 from typing import Any
 
 from mgae.reproduction.document import Record
-from mgae.reproduction.rendering import summary_of
+from mgae.reproduction.rendering import cells_of, printed, summary_of
 
 
 def to_csv(doc: Record) -> str:
@@ -17,15 +17,15 @@ def to_csv(doc: Record) -> str:
     keys += ["paper_mean", "paper_std", "difference", "status", "config_hash"]
     writer = csv.DictWriter(stream, keys, lineterminator="\n")
     writer.writeheader()
-    for row in doc["rows"]:
-        for dataset, cell in row["cells"].items():
-            for metric in doc["columns"][dataset]:
-                writer.writerow({"dataset": dataset, "metric": metric, **_plain(row, cell, metric)})
+    for row, dataset, cell in cells_of(doc):
+        for metric in doc["columns"][dataset]:
+            writer.writerow({"dataset": dataset, "metric": metric, **_plain(row, cell, metric)})
     return stream.getvalue()
 
 
 def _plain(row: Record, cell: Record, metric: str) -> dict[str, Any]:
-    ours, paper = summary_of(cell, metric), (cell["published"] or {}).get(metric)
+    ours, paper = summary_of(cell, metric), printed(cell)
+    mean, std = paper.figures.get(metric, (None, None))
     return {
         "method": row["series"] or row["name"],
         "group": row["group"],
@@ -33,9 +33,9 @@ def _plain(row: Record, cell: Record, metric: str) -> dict[str, Any]:
         "mean": ours.mean if ours else None,
         "std": ours.std if ours else None,
         "runs": len(ours.values) if ours else 0,
-        "paper_mean": paper["mean"] if paper else (cell["published"] or {}).get("instead"),
-        "paper_std": paper["std"] if paper else None,
-        "difference": ours.mean - paper["mean"] if ours and paper else None,
+        "paper_mean": paper.instead if mean is None else mean,
+        "paper_std": std,
+        "difference": ours.mean - mean if ours and mean is not None else None,
         "status": cell["status"],
         "config_hash": cell.get("config_hash"),
     }

@@ -12,18 +12,20 @@ from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.drawing import LEARNED, diamond, plain
-from mgae.errors import GraphError, UnknownName
+from mgae.errors import GraphError, MissingData, UnknownName
 from mgae.graphs.catalogue import statistics
 from mgae.graphs.opening import open_graph
 from mgae.markdown import markdown_table
-from mgae.reproduction.document import DONE, NO_DATA, Record
-from mgae.reproduction.rendering import display, lacking_note
+from mgae.pipeline import Observer
+from mgae.reproduction.document import DONE, NO_DATA, REFUSED, Record
+from mgae.reproduction.notes import lacking_note, refused_note
+from mgae.reproduction.rendering import display
 from mgae.reproduction.tables import printed_statistics
 
 _COUNTS = ("nodes", "edges", "features", "classes")
 
 
-def dataset_document(datasets: Sequence[str] = ()) -> Record:
+def dataset_document(datasets: Sequence[str], observer: Observer) -> Record:
     """A row for each graph of the paper, or for those named.
 
     Raises:
@@ -40,11 +42,11 @@ def dataset_document(datasets: Sequence[str] = ()) -> Record:
         "protocol": "paper",
         "kind": "statistics",
         "caption": "An edge counts once; OGB's count all three parts. Differences in bold.",
-        "rows": [_row(name, printed[name]) for name in datasets or printed],
+        "rows": [_row(name, printed[name], observer) for name in datasets or printed],
     }
 
 
-def _row(name: str, printed: dict[str, Any]) -> Record:
+def _row(name: str, printed: dict[str, Any], observer: Observer) -> Record:
     row = {
         "name": name,
         "printed": {key: printed["printed"].get(key) for key in _COUNTS},
@@ -53,8 +55,11 @@ def _row(name: str, printed: dict[str, Any]) -> Record:
     }
     try:
         graph = open_graph(name)
-    except GraphError:
+    except MissingData as error:
+        observer.on_note(str(error))
         return {**row, "status": NO_DATA, "loaded": None, "split": None}
+    except GraphError as error:
+        return {**row, "status": REFUSED, "reason": str(error), "loaded": None, "split": None}
     loaded = {key: value or None for key, value in statistics(graph).items()}
     return {**row, "status": DONE, "loaded": loaded, "split": _split(name, graph)}
 
@@ -76,13 +81,15 @@ def statistics_body(doc: Record) -> str:
     heads = ["data", *(head for key in (*_COUNTS, "split") for head in (key, "paper"))]
     table = markdown_table(heads, [_line(row) for row in doc["rows"]])
     remarks = [f"- {display(row['name'])}: {row['remark']}" for row in doc["rows"] if row["remark"]]
+    refused = (row for row in doc["rows"] if row["status"] == REFUSED)
+    remarks += [refused_note(display(row["name"]), row["reason"]) for row in refused]
     remarks += lacking_note(row["name"] for row in doc["rows"] if row["status"] == NO_DATA)
     return f"{doc['caption']}\n\n{table}\n\n" + "\n".join(remarks)
 
 
 def _line(row: Record) -> list[str]:
     texts = [display(row["name"])]
-    loaded = row["loaded"] or {"nodes": NO_DATA}
+    loaded = row["loaded"] or {"nodes": row["status"]}
     pairs = [(loaded.get(key), row["printed"][key]) for key in _COUNTS]
     for ours, paper in [*pairs, (row["split"], row["printed_split"])]:
         differs = row["loaded"] is not None and ours != paper

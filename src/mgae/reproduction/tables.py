@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -13,107 +13,10 @@ from mgae.cells import config_hash
 from mgae.config import RunConfig
 from mgae.errors import ConfigError, UnknownName
 from mgae.layering import merge
-from mgae.registry import METHODS, PARTS
-from mgae.reproduction.paper import paper_config
+from mgae.reproduction.plan import Row, Table
 
 STATISTICS = "statistics"
 PROTOCOLS = ("paper", "strict")
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of a table; ``series`` and ``ratio`` are a curve's name and its place on it."""
-
-    name: str
-    method: str
-    encoder: str | None = None
-    group: str = "baseline"
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    only: Sequence[str] = ()
-    runs: Mapping[str, int] = field(default_factory=dict)
-    trained_as: str | None = None
-    series: str | None = None
-    ratio: float | None = None
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A row on a graph: the run set that fills it."""
-
-    row: Row
-    dataset: str
-    config: RunConfig
-    is_papers: bool
-    trained: RunConfig | None = None
-
-    @cached_property
-    def config_hash(self) -> str:
-        """A checksum of the settings."""
-        return config_hash(self.config)
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table under a protocol; ``columns`` are the metrics of each graph."""
-
-    name: str
-    title: str
-    source: str
-    task: str
-    protocol: str
-    caption: str
-    kind: str
-    columns: Mapping[str, Sequence[str]]
-    rows: tuple[Row, ...]
-    runs: Mapping[str, int]
-    settings: Mapping[str, Any]
-
-    def cells(
-        self,
-        given: Mapping[str, Any],
-        runs: int | None = None,
-        chosen: Callable[[Row, str], bool] = lambda row, dataset: True,
-    ) -> list[Cell]:
-        """All of them, graph by graph; those that only measure another's models come last.
-
-        Raises:
-            ConfigError: where a ``chosen`` one has no use for what is given.
-        """
-        cells = [
-            self._cell(row, dataset, given, runs, chosen(row, dataset))
-            for dataset in self.columns
-            for row in self.rows
-            if not row.only or dataset in row.only
-        ]
-        return sorted(cells, key=lambda cell: cell.trained is not None)
-
-    def _cell(
-        self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None, chosen: bool
-    ) -> Cell:
-        try:
-            return self._built(row, dataset, given, runs)
-        except ConfigError:
-            if chosen:
-                raise
-            return self._built(row, dataset, {}, runs)
-
-    def _built(self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None) -> Cell:
-        usual = self.runs.get(dataset, self.runs["default"])
-        about = {
-            "graph": dataset,
-            "task": self.task,
-            "protocol": self.protocol,
-            "method": row.method,
-            "encoder": row.encoder,
-            "runs": runs or row.runs.get(dataset, usual),
-            "evaluation": {"floors": ()},
-        }
-        shared = _taken(row, given)
-        plain = paper_config(**merge(about, shared))
-        own = merge(self.settings.get(dataset, {}), row.settings)
-        config = paper_config(**merge(about, own, shared)) if own else plain
-        is_papers = config_hash(config) == config_hash(plain)
-        return Cell(row, dataset, config, is_papers, plain if row.trained_as else None)
 
 
 def cell_folder(config: RunConfig) -> str:
@@ -203,15 +106,6 @@ def _points(row: Row, ratios: Mapping[str, Sequence[float]]) -> list[Row]:
         )
         for ratio in every
     ]
-
-
-def _taken(row: Row, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what is given for all rows: not a part that the method lacks, nor training for a floor."""
-    known = METHODS[row.method].extras["parts"]
-    taken = {key: value for key, value in given.items() if key not in PARTS or key in known}
-    if row.group != "floor":
-        return taken
-    return {key: value for key, value in taken.items() if key in ("seed", "split", "evaluation")}
 
 
 @cache

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from mgae.reproduction.document import DONE, Record
-from mgae.reproduction.tables import Cell
+from mgae.reproduction.plan import Cell
 
 
 def seconds_left(

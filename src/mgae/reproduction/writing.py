@@ -6,12 +6,12 @@ from pathlib import Path
 
 from mgae.drawing import save
 from mgae.files import write_json, write_text
-from mgae.reproduction.document import Record
+from mgae.reproduction.document import Record, stem_of
 from mgae.reproduction.drawing import picture
-from mgae.reproduction.rendering import body
+from mgae.reproduction.notes import notes
+from mgae.reproduction.rendering import sections
 from mgae.reproduction.spreadsheet import to_csv
 from mgae.reproduction.statistics import statistics_body, statistics_csv, statistics_picture
-from mgae.reproduction.tables import file_stem
 
 
 def write_results(doc: Record, file: Path) -> None:
@@ -34,14 +34,11 @@ def page_of(doc: Record) -> str:
     return f"{title}\n\n{body_of(doc)}\n\n![{doc['title']}]({stem_of(doc)}.png)\n"
 
 
-def stem_of(doc: Record) -> str:
-    """The name of a table's files."""
-    return file_stem(doc["name"], doc["protocol"], bool(doc.get("changed")))
-
-
 def body_of(doc: Record) -> str:
     """What other pages include."""
-    return statistics_body(doc) if doc["kind"] == "statistics" else body(doc)
+    if doc["kind"] == "statistics":
+        return statistics_body(doc)
+    return "\n\n".join([*sections(doc), *notes(doc)])
 
 
 def csv_of(doc: Record) -> str:
