@@ -10,8 +10,8 @@ import pytest
 
 from mgae.reproduction import published
 from mgae.reproduction.document import document
-from mgae.reproduction.rendering import body
 from mgae.reproduction.tables import table
+from mgae.reproduction.writing import body_of
 
 # As printed, column by column in the order of the table's graphs and metrics.
 PRINTED = {
@@ -121,7 +121,7 @@ def as_ours(name: str, figures: dict[tuple[str, str], Figures]) -> dict[str, Any
 def misses(name: str, row: str, graph: str, **means: float) -> list[str]:
     """The metrics by which such means of ours miss the paper's."""
     figures = {metric.replace("_", "@"): (mean, 0.1) for metric, mean in means.items()}
-    text = body(as_ours(name, {(row, graph): figures}))
+    text = body_of(as_ours(name, {(row, graph): figures}))
     return [line for line in text.splitlines() if "misses the paper's" in line]
 
 

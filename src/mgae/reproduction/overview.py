@@ -35,6 +35,9 @@ def overview(out: Path) -> str:
         *(f"- [{doc['title']}]({stem}.md), {_about(doc)}" for stem, doc in results.items()),
         "",
         "## The paper's observations",
+        "",
+        "A difference stands with the spread of its runs. *Within the spread*: the verdict rests",
+        "on differences that are smaller than that. *Without*: what is not measured here.",
     ]
     for section, title in _HEADINGS.items():
         lines += ["", f"### {title}", ""]
