@@ -20,14 +20,18 @@ def picture(doc: Record) -> Figure:
     datasets = [dataset for dataset in doc["columns"] if _measured(doc, dataset)]
     curve, count = doc["kind"] == "curve", max(1, len(datasets))
     most = max((len(_drawn(doc, dataset)) for dataset in datasets), default=1)
-    height = 3.6 if curve else 1.6 + 0.3 * most
-    figure = Figure(figsize=(1.6 + 3.7 * count, height), layout="constrained")
-    panels = figure.subplots(1, count, squeeze=False)[0]
+    across = min(count, 2) if curve else count
+    down = -(-count // across)
+    height = 3.4 * down if curve else 1.6 + 0.3 * most
+    figure = Figure(figsize=(1.6 + 3.7 * across, height), layout="constrained")
+    panels = [figure.add_subplot(down, across, place + 1) for place in range(count)]
     for panel, dataset in zip(panels, datasets, strict=False):
         (_curves if curve else _dots)(panel, doc, dataset)
     protocol = "" if doc["protocol"] == "paper" else f", protocol {doc['protocol']}"
     figure.suptitle(f"{doc['title']} (the paper's {doc['source']}{protocol})", fontsize=11)
-    if not curve:
+    if curve:
+        figure.supxlabel("ω, the share of masked edges (dotted: the paper's choice)", fontsize=9)
+    else:
         panels[0].scatter([], [], **diamond(), label="the paper's mean (small dots: our runs)")
         figure.legend(loc="outside lower center", fontsize=8, frameon=False)
     return figure
@@ -91,7 +95,6 @@ def _curves(panel: Axes, doc: Record, dataset: str) -> None:
             runs = max(runs, len(found.values))
     panel.axvline(_DEFAULT_RATIO, color="#888888", linewidth=0.8, linestyle=":")
     panel.set_xticks([tenth / 10 for tenth in range(1, 10)])
-    panel.set_xlabel("ω, the share of masked edges (dotted: the paper's choice)", fontsize=9)
     panel.set_ylabel(f"{heading(metric)}, %")
     epochs = max((max(row["cells"][dataset]["epochs"]) for row in rows), default=0)
     counted = f"{runs} run{'s' * (runs > 1)} a point, {epochs} epochs at most"
