@@ -35,6 +35,8 @@ class Settings(BaseModel):
 class PartSettings(Settings):
     """The settings of a swappable part; ``kind`` is its name in the registry."""
 
+    section: ClassVar[str] = "method"  # the parts of a method name their own
+
     kind: str
 
 

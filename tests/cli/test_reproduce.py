@@ -162,7 +162,7 @@ def test_pages_are_written_from_the_json_and_held_against_it(
         (["nodes", "--set", "task=links"], "name a table of that task"),
         (["nodes", "--set", "method=gae"], "use --methods"),
         (["nodes", "--set", "method.kind=gae"], "use --methods"),
-        (["nodes", "--set", "method.alpha=1"], "unknown setting alpha"),
+        (["nodes", "--set", "method.alpha=1"], "unknown setting method.alpha"),
         (["nodes", "--set", "protocol=strict"], "use --protocol"),
         (["nodes", "--set", "runs=2"], "use --runs"),
         (["datasets", "--runs", "2"], "datasets trains nothing"),

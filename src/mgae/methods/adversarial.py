@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, cast
+from typing import cast
 
 import torch
 from pydantic import Field
@@ -22,8 +22,6 @@ from mgae.settings import PartSettings
 
 class AdversarySettings(PartSettings):
     """The discriminator, and how it learns."""
-
-    section: ClassVar[str] = "method"
 
     discriminator_channels: int = Field(64, ge=1, description="width of its two hidden layers")
     discriminator_learning_rate: float = Field(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import torch
 from pydantic import Field
 from torch import Tensor
@@ -22,8 +20,6 @@ _PAIRS_AT_ONCE = 65536
 
 class EmbeddingSettings(PartSettings):
     """How two embeddings become the score of a link."""
-
-    section: ClassVar[str] = "method"
 
     cosine: bool = Field(
         True, description="score a link by the inner product of unit vectors, not of any length"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, cast
+from typing import cast
 
 import torch
 from pydantic import Field
@@ -75,8 +75,6 @@ class MaskedGraphAutoencoder(LinkAutoencoder):
 
 class MaskGAESettings(PartSettings):
     """What the nodes' degrees are worth."""
-
-    section: ClassVar[str] = "method"
 
     alpha: float = Field(0.003, ge=0, description="weight of the degree loss")
     degree_channels: int = Field(64, ge=1, description="width of the MLP that reads a degree")
