@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mgae.reproduction.claims.gap import Gap
 from mgae.reproduction.claims.verdict import Finding, Verdict, never, on_each
-from mgae.reproduction.document import Record
+from mgae.reproduction.document import REFUSED, Record
 from mgae.reproduction.rendering import summary_of
 from mgae.results import Summary, heading
 
@@ -78,7 +78,7 @@ def duels(
 def _awaited(doc: Record, dataset: str, names: tuple[str, ...]) -> set[str]:
     """Who has a cell on the graph, and not refused it."""
     rows = [row for row in doc["rows"] if row["name"] in names and dataset in row["cells"]]
-    return {row["name"] for row in rows if row["cells"][dataset]["status"] != "refused"}
+    return {row["name"] for row in rows if row["cells"][dataset]["status"] != REFUSED}
 
 
 def is_won(duel: Duel) -> Finding:
