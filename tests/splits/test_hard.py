@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -98,6 +99,19 @@ def test_the_same_again_and_kept_with_the_split(monkeypatch: pytest.MonkeyPatch)
     whole = joined(joined(first.message, first.val), first.test)
     back = LinkSplit.from_tensors(whole, first.tensors())
     assert torch.equal(back.test_hard_negatives, first.test_hard_negatives)
+
+
+@given(
+    scores=st.lists(st.lists(st.integers(0, 3), min_size=9, max_size=9), min_size=1, max_size=4),
+    count=st.integers(1, 12),
+)
+def test_ranks_are_those_of_a_stable_sort_at_the_cut_too(
+    scores: list[list[int]], count: int
+) -> None:
+    for found, row in zip(hard._ranks(np.array(scores, float), count), scores, strict=True):
+        best = sorted(range(9), key=lambda place: -row[place])[:count]
+        ranks = [best.index(place) if place in best and row[place] else 9 for place in range(9)]
+        assert found.tolist() == ranks
 
 
 def test_out_of_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

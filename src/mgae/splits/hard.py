@@ -131,10 +131,17 @@ def _hardest_of(
 
 
 def _ranks(scores: NDArray[np.float64], count: int) -> Indices:
-    """The rank from 0 of the ``count`` best scores of a row; of the others, and of 0, the width."""
+    """The rank from 0 of the ``count`` best scores of a row; of the others, and of 0, the width.
+
+    Of equals the first comes first, at the cut too.
+    """
     rows, width = np.arange(len(scores))[:, None], scores.shape[1]
     count = min(count, width)
-    top = np.sort(np.argpartition(-scores, count - 1, axis=1)[:, :count], axis=1)
+    cut = np.partition(scores, width - count, axis=1)[:, width - count, None]
+    above, equal = scores > cut, scores == cut
+    room = count - above.sum(axis=1, keepdims=True)
+    taken = above | (equal & (equal.cumsum(axis=1) <= room))
+    top = taken.nonzero()[1].reshape(len(scores), count)
     top = np.take_along_axis(top, np.argsort(-scores[rows, top], axis=1, kind="stable"), axis=1)
     ranks = np.full(scores.shape, width)
     ranks[rows, top] = np.where(scores[rows, top] > 0, np.arange(count), width)
