@@ -22,7 +22,7 @@ from mgae.methods import build_method
 from mgae.reproduction import paper_config
 from mgae.seeding import Generators
 from mgae.splits import LinkSplit, split_links
-from mgae.training.loop import Stepper
+from mgae.training.stepper import Stepper
 
 PLANETOID = ("cora", "citeseer", "pubmed")
 REPEATS = {"cora": 30, "citeseer": 30, "pubmed": 12, "ogbl-ddi": 5}

@@ -16,7 +16,7 @@ from mgae.errors import ConfigError, GraphError, RunDirectoryError, TrainingErro
 from mgae.pipeline import Observer, evaluate, resume, run
 from mgae.results import Summary
 from mgae.rundirectory import RunDirectory, free_path
-from mgae.training.loop import EpochRecord
+from mgae.training.state import EpochRecord
 from tests.conftest import toy_data
 
 
@@ -111,6 +111,30 @@ def test_the_epoch_can_be_picked_by_hard_negatives_of_the_validation_edges(tmp_p
     scores = [json.loads(line)["score"] for line in history]
     assert result.val["hard_mrr"].mean == pytest.approx(max(scores))
     assert evaluate(tmp_path / "run").val == result.val
+
+
+def test_without_test_edges_hard_negatives_pick_the_epoch_all_the_same() -> None:
+    split = {"val_ratio": 0.2, "test_ratio": 0.0}
+    hard = config(task="nodes", split=split, evaluation={"hard_negatives": 5})
+    result = run(hard.changed(train={"monitor": "hard_mrr"}), data())
+    assert 0 < result.val["hard_mrr"].mean <= 100
+
+
+def test_a_finished_run_can_be_measured_among_more_hard_negatives(tmp_path: Path) -> None:
+    plain, few = (
+        config(protocol="strict", evaluation={"hard_negatives": count}) for count in (0, 5)
+    )
+    for name, one in {"plain": plain, "few": few}.items():
+        run(one, data(), tmp_path / name)
+        asked = one.changed(evaluation={"hard_negatives": 20}).evaluation
+        found = evaluate(tmp_path / name, settings=asked)
+        assert found.test == run(one.changed(evaluation={"hard_negatives": 20}), data()).test
+
+
+def test_hits_among_too_few_negatives_cannot_pick_an_epoch() -> None:
+    few = config(evaluation={"hits": (1000,)}, train={"monitor": "hits@1000"})
+    with pytest.raises(ConfigError, match=r"hits@1000 and there are \d+ negatives .* monitor auc"):
+        run(few, data())
 
 
 def test_a_monitor_of_hard_negatives_needs_some() -> None:

@@ -27,7 +27,7 @@ from mgae.peakmemory import PeakMemory
 from mgae.pipeline import Observer, evaluate, resume, run_opened, seed_configs
 from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory
-from mgae.training.loop import EpochRecord
+from mgae.training.state import EpochRecord
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ class FullSoftmax(Loss):
         generators: Generators,
         chunk: int,
     ) -> Tensor:
-        """Heads in chunks, each against all nodes."""
+        """Heads in chunks, each against all nodes; a single head may exceed ``chunk`` pairs."""
         num_nodes = negatives.num_nodes
         heads, row = torch.unique(positives[0], return_inverse=True)
         if heads.numel() * num_nodes > self.max_pairs:

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.errors import MGAEError, TrainingError
+from mgae.evaluation.links import hard_parts
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
 from mgae.memory import fitted
@@ -20,7 +21,8 @@ from mgae.results import RunResult, SeedResult, seed_result
 from mgae.rundirectory import RunDirectory, check_free, write_record
 from mgae.sections import EvaluationSettings
 from mgae.splits.hard import too_costly
-from mgae.training.loop import EpochRecord, Fit, OnEpoch
+from mgae.training.loop import Fit, OnEpoch
+from mgae.training.state import EpochRecord
 from mgae.trial import Trial
 
 # Below this the AUC of a split is off by several points from the next.
@@ -105,9 +107,11 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
 
 def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
     """Why there are no hard negatives, though they are asked for."""
-    official = graph.get("test_edges")
-    drawn = int(config.split.test_ratio * message.pairs.size(1))
-    held = drawn if official is None else official.size(1)
+    held = 0
+    for part in hard_parts(config):
+        official = graph.get(f"{part}_edges")
+        drawn = int(getattr(config.split, f"{part}_ratio") * message.pairs.size(1))
+        held += drawn if official is None else official.size(1)
     return too_costly(message, held, config.evaluation.hard_negatives or 0)
 
 
@@ -141,7 +145,7 @@ def evaluate(
         observer.on_run(index, config)
         home = directory.seed(config, graph)
         stored = seed_result(home.metrics(), home.environment()["seconds"][0])
-        trial = Trial(config, graph, split=home.split(MessageGraph.of(graph)))
+        trial = Trial(config, graph, split=home.split(graph))
         trial.method.load_state_dict(home.weights())
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
     return RunResult(whole, tuple(results), directory.path)

@@ -24,9 +24,9 @@ from mgae.files import read_tensors, write_embeddings, write_json, write_tensors
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.store import save_graph, stored_graph
 from mgae.ops.backend import multiplies_bfloat16
-from mgae.splits.links import LinkSplit
+from mgae.splits.links import LinkSplit, has_official_split
 from mgae.training.checkpoint import Checkpoints
-from mgae.training.loop import EpochRecord
+from mgae.training.state import EpochRecord
 
 _PACKAGES = (
     "mgae",
@@ -132,9 +132,10 @@ class RunDirectory:
         """Which edges are held out, and the negatives."""
         write_tensors(self.path / "split.safetensors", split.tensors())
 
-    def split(self, graph: MessageGraph) -> LinkSplit:
+    def split(self, graph: Data) -> LinkSplit:
         """The split as it was written."""
-        return LinkSplit.from_tensors(graph, self._tensors("split.safetensors"))
+        tensors, official = self._tensors("split.safetensors"), has_official_split(graph)
+        return LinkSplit.from_tensors(MessageGraph.of(graph), tensors, official)
 
     def weights(self) -> dict[str, Tensor]:
         """The best epoch's weights."""

@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.errors import UnsupportedError
-from mgae.evaluation.links import HARD_METRICS, evaluate_links, link_metrics, validator
+from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
 from mgae.evaluation.nodes import evaluate_nodes
 from mgae.graphs.mapped import in_files
 from mgae.graphs.message import MessageGraph
@@ -20,7 +20,7 @@ from mgae.results import Figures, SeedResult
 from mgae.rundirectory import RunDirectory
 from mgae.seeding import Generators
 from mgae.splits.hard import too_costly, with_hard_negatives
-from mgae.splits.links import LinkSplit, split_links
+from mgae.splits.links import LinkSplit, has_official_split, split_links
 from mgae.training.checkpoint import Checkpoints
 from mgae.training.loop import Fit, OnEpoch, train
 
@@ -34,7 +34,7 @@ class Trial:
         self.config, self.graph = config, graph
         self.message = MessageGraph.of(graph)
         self.generators = Generators(config.seed)
-        self.split = split or self._draw_split()
+        self.split = self._with_hard_negatives(split or self._draw_split())
         if config.train.fanouts is not None:
             # Sampled steps read few of the edges, so these can lie in files.
             self.split = replace(self.split, message=in_files(self.split.message))
@@ -48,21 +48,18 @@ class Trial:
 
     def _draw_split(self) -> LinkSplit:
         generator = self.split_generator()
-        if self.has_official_split:
-            split = LinkSplit.official(self.graph, self.message, generator)
-        else:
-            split = split_links(self.message, self.config.split, generator)
-        count, num_edges = self.config.evaluation.hard_negatives, split.test.size(1)
-        if not (count and num_edges) or too_costly(self.message, num_edges, count):
-            return split
-        monitored = self.config.train.monitor in HARD_METRICS
-        parts = ("val", "test") if monitored else ("test",)
-        return with_hard_negatives(split, count, self.split_generator(), parts)
+        if has_official_split(self.graph):
+            return LinkSplit.official(self.graph, self.message, generator)
+        return split_links(self.message, self.config.split, generator)
 
-    @property
-    def has_official_split(self) -> bool:
-        """Whether the graph came with held-out edges of its own."""
-        return self.graph.get("val_edges") is not None
+    def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
+        """The split with those that the configuration asks for, unless it has them or cannot."""
+        count = self.config.evaluation.hard_negatives or 0
+        held = {part: split.pairs(part)[0].size(1) for part in hard_parts(self.config)}
+        missing = [part for part, size in held.items() if size and split.num_hard(part) != count]
+        if not (count and missing) or too_costly(self.message, sum(held.values()), count):
+            return split
+        return with_hard_negatives(split, count, self.split_generator(), missing)
 
     def split_generator(self) -> torch.Generator:
         """From the one split of all runs, or this run's own."""

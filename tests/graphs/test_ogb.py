@@ -163,7 +163,6 @@ def test_weights_of_several_years_are_added(root: Path) -> None:
     }
     assert weight == {(0, 1): 2, (1, 0): 2, (1, 2): 4, (2, 1): 4, (0, 3): 4, (3, 0): 4}
     assert graph.num_train_edges == 4
-    assert graph.val_weight.tolist() == [7.0]
     assert graph.x.tolist()[1] == [0.25, 0.375]
     assert load_graph("ogbl-ppa", verify=False).edge_weight is None
 

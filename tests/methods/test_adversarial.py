@@ -16,7 +16,7 @@ from mgae.masking import MaskedEdges
 from mgae.methods import build_method
 from mgae.methods.adversarial import Adversarial
 from mgae.seeding import Generators
-from mgae.training.loop import Stepper
+from mgae.training.stepper import Stepper
 from tests.conftest import toy_graph
 
 NAMES = ["arge", "argva"]

@@ -28,6 +28,17 @@ def test_the_published_pairs_are_kept_and_turned_at_random() -> None:
     assert torch.equal(split.message.edge_index, graph.edge_index)
 
 
+def test_read_back_it_keeps_a_training_edge_that_is_held_out_as_well() -> None:
+    graph = toy_data(num_nodes=40, num_edges=50)
+    for name in NAMES:
+        graph[name] = graph.edge_index[:, :1]
+    message = MessageGraph.of(graph)
+    split = LinkSplit.official(graph, message, torch.Generator().manual_seed(0))
+    back = LinkSplit.from_tensors(message, split.tensors(), official=True)
+    assert torch.equal(back.message.edge_index, graph.edge_index)
+    assert torch.equal(back.val, split.val)
+
+
 def test_joining_adds_both_directions_once_and_keeps_the_order() -> None:
     graph = toy_graph(num_nodes=6, num_edges=4, weighted=True)
     known = graph.pairs[:, :1]

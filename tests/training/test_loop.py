@@ -60,6 +60,13 @@ def test_patience_counts_epochs_since_the_best() -> None:
     assert (result.epochs, result.best_epoch) == (5, 2)
 
 
+def test_patience_waits_for_a_validation() -> None:
+    # Best in epoch 4, validated again in 8: not given up in 6.
+    result = fit(Slide(), [1.0, 2.0, 0.0, 9.0], epochs=100, eval_every=4, patience=2)
+    assert (result.epochs, result.best_epoch) == (12, 8)
+    assert fit(Slide(), [1.0, 0.0], epochs=100, eval_every=4, patience=2).epochs == 8
+
+
 def test_validation_may_come_less_often_and_always_at_the_end() -> None:
     result = fit(Slide(), [1.0, 2.0, 3.0], epochs=5, eval_every=2)
     assert [record.score for record in result.history] == [None, 1.0, None, 2.0, 3.0]
@@ -107,6 +114,20 @@ def test_each_group_has_its_own_optimizer() -> None:
     assert float(method.right.weight) == before[1]
 
 
+def test_the_history_has_the_loss_of_the_model_and_not_of_its_opponent() -> None:
+    class Opposed(Slide):
+        def parameter_groups(self) -> dict[str, list[nn.Module]]:
+            return {"model": [self], "opponent": [self]}
+
+        def losses(
+            self, graph: MessageGraph, generators: Generators
+        ) -> Iterator[tuple[Tensor, str]]:
+            for value, group in ((1.0, "model"), (2.0, "model"), (30.0, "opponent")):
+                yield 0 * self.weight.sum() + value, group
+
+    assert fit(Opposed(), [1.0], epochs=1).history[0].loss == 1.5
+
+
 def test_a_group_may_learn_at_a_rate_of_its_own() -> None:
     class TwoRates(Slide):
         def __init__(self) -> None:
@@ -147,6 +168,14 @@ def test_without_a_validation_the_lowest_loss_picks_the_epoch() -> None:
     result = train(method, toy_graph(), settings, Generators(0), None)
     assert (result.best_epoch, result.best_score, result.epochs) == (2, -1.0, 5)
     assert all(record.score is None for record in result.history)
+
+
+def test_the_lowest_loss_keeps_the_weights_that_its_step_led_to() -> None:
+    values = iter([3.0, 1.0, 2.0])
+    method = Slide(lambda weight: weight.sum() - weight.detach().sum() + next(values))
+    settings = TrainSettings(epochs=3, learning_rate=0.1)
+    assert train(method, toy_graph(), settings, Generators(0), None).best_epoch == 2
+    assert float(method.weight) == pytest.approx(1 - 2 * 0.1, abs=1e-5)
 
 
 def test_the_loss_picks_the_same_epoch_after_a_break(tmp_path: Path) -> None:

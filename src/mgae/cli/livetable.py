@@ -18,7 +18,7 @@ from mgae.reproduction.rendering import display, figure_text
 from mgae.reproduction.running import TableObserver
 from mgae.reproduction.timing import in_words, seconds_left
 from mgae.results import heading
-from mgae.training.loop import EpochRecord
+from mgae.training.state import EpochRecord
 
 
 class LiveTable(TableObserver):

@@ -19,7 +19,7 @@ from mgae.config import RunConfig
 from mgae.graphs.catalogue import statistics
 from mgae.pipeline import Observer
 from mgae.sections import LOSS
-from mgae.training.loop import EpochRecord
+from mgae.training.state import EpochRecord
 
 
 class StageProgress:

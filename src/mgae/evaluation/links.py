@@ -37,6 +37,11 @@ def link_metrics(settings: EvaluationSettings) -> dict[str, LinkMetric]:
     }
 
 
+def hard_parts(config: RunConfig) -> tuple[str, ...]:
+    """The parts whose edges need hard negatives, where any are asked for."""
+    return ("val", "test") if config.train.monitor in HARD_METRICS else ("test",)
+
+
 def evaluate_links(
     method: Method,
     split: LinkSplit,
@@ -119,5 +124,16 @@ def validator(method: Method, split: LinkSplit, config: RunConfig) -> Callable[[
         )
     if monitor not in known and not recalls and monitor not in HARD_METRICS:
         raise UnknownName("train.monitor", monitor, [*known, *HARD_METRICS, "recall@10", LOSS])
+    _check_that_it_tells_epochs_apart(monitor, split.val_negatives.size(1))
     wanted = {monitor: known[monitor]} if monitor in known else {}
     return lambda: evaluate_links(method, split, "val", wanted, recalls=recalls)[monitor]
+
+
+def _check_that_it_tells_epochs_apart(monitor: str, num_negatives: int) -> None:
+    """Among fewer than K negatives every edge is among the first K."""
+    name, _, k = monitor.partition("@")
+    if name == "hits" and int(k) > num_negatives:
+        raise ConfigError(
+            f"train.monitor is {monitor} and there are {num_negatives:,} negatives to validate on, "
+            "so that every epoch would have 100: monitor auc, or raise split.val_ratio"
+        )

@@ -66,7 +66,6 @@ def read_links(folder: Path, split: str) -> Data:
         graph[f"{part}_negatives"] = _pairs(parts[part], "edge_neg", num_nodes, files[part])
     if "weight" in parts["train"]:
         graph.edge_weight = parts["train"]["weight"].flatten().float().repeat(2)
-        graph.val_weight = _entry(parts["val"], "weight", files["val"]).flatten().float()
     return graph
 
 

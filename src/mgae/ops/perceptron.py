@@ -28,7 +28,7 @@ def perceptron(
 
     Beside its three matrix products this makes a handful of passes over [n, width]; autograd
     makes several times as many. The hidden layer is multiplied in ``dtype``, as a rule x's own;
-    what is given and what comes out keep theirs, and so do the sums over all inputs.
+    what is given and what comes out keep theirs.
 
     >>> weight, bias = torch.tensor([[1.0, 2.0], [-1.0, 0.0]]), torch.tensor([0.5, 0.0])
     >>> out = torch.tensor([[3.0, 4.0]]), torch.tensor([1.0])

@@ -13,7 +13,7 @@ from mgae.reporting.evidence import Evidence
 from mgae.reporting.svg import Plot
 from mgae.results import heading
 from mgae.serving.calibration import Calibration
-from mgae.training.loop import EpochRecord
+from mgae.training.state import EpochRecord
 
 MAP_WIDTH, MAP_HEIGHT = 900, 540
 _MAP_MARGIN = 12

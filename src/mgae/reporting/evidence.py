@@ -12,7 +12,6 @@ from torch_geometric.data import Data
 
 from mgae.errors import RunDirectoryError, UnsupportedError
 from mgae.evaluation.links import held_out_scores
-from mgae.graphs.message import MessageGraph
 from mgae.maps import NodeMap, Projection, node_map
 from mgae.pipeline import seed_configs
 from mgae.reporting.curves import Scored
@@ -22,7 +21,7 @@ from mgae.results import RunResult, seed_result
 from mgae.rundirectory import RunDirectory
 from mgae.serving.calibration import Calibration
 from mgae.serving.predictor import Predictor
-from mgae.training.loop import EpochRecord
+from mgae.training.state import EpochRecord
 from mgae.trial import Trial
 
 MOST_POINTS = 4000
@@ -56,7 +55,7 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     graph, configs = directory.graph(), seed_configs(directory.config)
     homes = [directory.seed(config, graph) for config in configs]
     seeds = [seed_result(home.metrics(), home.environment()["seconds"][0]) for home in homes]
-    split = homes[0].split(MessageGraph.of(graph))
+    split = homes[0].split(graph)
     trial = Trial(configs[0], graph, split=split)
     trial.method.load_state_dict(_finite(homes[0].weights(), path))
     predictor = Predictor.of(trial.method, configs[0], graph, split)

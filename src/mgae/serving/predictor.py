@@ -72,7 +72,7 @@ class Predictor:
         """From a run directory alone; of several runs the one of this number."""
         directory = RunDirectory.open(Path(run_dir)).run(run)
         config, graph = directory.config, directory.graph()
-        split = directory.split(MessageGraph.of(graph))
+        split = directory.split(graph)
         method = build_method(config, split.message, Generators(config.seed)["init"])
         try:
             method.load_state_dict(directory.weights())

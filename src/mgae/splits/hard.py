@@ -45,8 +45,8 @@ def too_costly(graph: MessageGraph, num_positives: int, count: int) -> str | Non
         )
     if num_positives * count > _MOST_PAIRS:
         return (
-            f"no hard negatives: {count} for each of {num_positives:,} test edges are more than "
-            f"{_MOST_PAIRS:,} pairs: lower evaluation.hard_negatives"
+            f"no hard negatives: {count} for each of {num_positives:,} held-out edges are more "
+            f"than {_MOST_PAIRS:,} pairs: lower evaluation.hard_negatives"
         )
     return None
 

@@ -52,6 +52,11 @@ class LinkSplit:
         found: Tensor | None = getattr(self, f"{part}_hard_negatives")
         return found
 
+    def num_hard(self, part: str) -> int:
+        """How many hard negatives each edge of ``val`` or ``test`` has."""
+        found = self.hard_negatives(part)
+        return 0 if found is None else found.size(2)
+
     def tensors(self) -> dict[str, Tensor]:
         """What a run directory keeps of it."""
         kinds = ("", "_negatives", "_hard_negatives")
@@ -60,8 +65,16 @@ class LinkSplit:
         return {name: value.contiguous() for name, value in held if value is not None}
 
     @classmethod
-    def from_tensors(cls, graph: MessageGraph, tensors: dict[str, Tensor]) -> LinkSplit:
-        """The split of ``graph`` that `tensors` described."""
+    def from_tensors(
+        cls, graph: MessageGraph, tensors: dict[str, Tensor], official: bool = False
+    ) -> LinkSplit:
+        """The split of ``graph`` that `tensors` described.
+
+        The graph of an ``official`` split has the training edges alone, and a held-out pair may
+        be one of them, as of another year.
+        """
+        if official:
+            return cls(graph, **tensors)
         held = torch.cat([tensors["val"], tensors["test"]], dim=1)
         return cls(without(graph, held), **tensors)
 
@@ -71,6 +84,11 @@ class LinkSplit:
         names = ("val_edges", "test_edges", "val_negatives", "test_negatives")
         turn = random_orientation if message.undirected else lambda pairs, _: pairs
         return cls(message, *(turn(graph[name], generator) for name in names))
+
+
+def has_official_split(graph: Data) -> bool:
+    """Whether the graph came with held-out edges of its own."""
+    return graph.get("val_edges") is not None
 
 
 def split_links(

@@ -66,10 +66,11 @@ class NegativeSampler:
                 return tails.view(-1, count)
             tails[taken] = torch.randint(self.num_nodes, taken.shape, generator=generator)
             taken = taken[self.is_taken(torch.stack([spread[taken], tails[taken]]))]
-        for place in taken:
-            free = self._free_tails(spread[place])
-            chosen = torch.randint(max(1, free.numel()), (1,), generator=generator)
-            tails[place] = free[chosen] if free.numel() else -1
+        # Heads this well joined have few free tails: list them.
+        for head in spread[taken].unique():
+            places, free = taken[spread[taken] == head], self._free_tails(head)
+            chosen = torch.randint(max(1, free.numel()), places.shape, generator=generator)
+            tails[places] = free[chosen] if free.numel() else -1
         return tails.view(-1, count)
 
     def _free_tails(self, head: Tensor) -> Tensor:

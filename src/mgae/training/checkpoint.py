@@ -36,6 +36,7 @@ class Checkpoints:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._kept: Snapshot | None = None
         self._written_at = time.monotonic()
 
     def newest(self) -> Snapshot | None:
@@ -51,10 +52,17 @@ class Checkpoints:
                 f"the checkpoint in {self.folder} is damaged: {error}"
             ) from None
 
-    def maybe_write(self, snapshot: Snapshot, every_seconds: float) -> None:
-        """Write, unless the last one is younger than the interval."""
+    def keep(self, snapshot: Snapshot, every_seconds: float) -> None:
+        """Remember it; write it unless the last one written is younger than the interval."""
+        self._kept = snapshot
         if time.monotonic() - self._written_at >= every_seconds:
-            self.write(snapshot)
+            self.write_kept()
+
+    def write_kept(self) -> None:
+        """Write the last one remembered, if it is not written yet."""
+        if self._kept is not None:
+            self.write(self._kept)
+            self._kept = None
 
     def write(self, snapshot: Snapshot) -> None:
         """Write now, atomically; the one before is removed afterwards."""
