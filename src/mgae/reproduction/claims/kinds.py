@@ -16,10 +16,10 @@ def _directed_is_better(
     def look(dataset: str) -> list[Finding]:
         found = gaps(results, "mask-kind", dataset, "directed", "undirected")
         return [
-            Finding(
+            Finding.of(
+                gap,
                 (gap.value > 0) == wanted(dataset),
-                f"{heading(metric)} directed less undirected {gap}",
-                gap.is_clear_of(),
+                f"{heading(metric)} directed less undirected",
             )
             for metric, gap in found.items()
         ]

@@ -21,10 +21,8 @@ def _rises_and_falls(results: Results, datasets: Iterable[str]) -> Verdict:
         curve = curve_of(results, dataset)
         steps = {(a, b): Gap.between(curve[b], curve[a]) for a, b in pairwise(curve)}
         return [
-            Finding(
-                gap.value > 0 if after <= 0.7 else gap.value < 0,
-                f"{before} to {after}: {gap}",
-                gap.is_clear_of(),
+            Finding.of(
+                gap, gap.value > 0 if after <= 0.7 else gap.value < 0, f"{before} to {after}:"
             )
             for (before, after), gap in steps.items()
         ]
@@ -70,10 +68,10 @@ def above_selftask_everywhere(results: Results) -> Verdict:
 
     def look(dataset: str) -> list[Finding]:
         return [
-            Finding(
+            Finding.of(
+                gap,
                 gap.value < 0 if ratio < 0.2 and dataset == "pubmed" else gap.value > 0,
-                f"{ratio}: {gap}",
-                gap.is_clear_of(),
+                f"{ratio}:",
             )
             for ratio, gap in curve_gaps(results, dataset).items()
         ]
@@ -109,7 +107,6 @@ def few_edges_suffice(results: Results) -> Verdict:
             return []
         first = min(curve)
         gap = Gap.between(curve[0.7], curve[first])
-        text = f"0.7 less {first}: {gap}"
-        return [Finding(gap.value >= 0, text, gap.is_clear_of())]
+        return [Finding.of(gap, gap.value >= 0, f"0.7 less {first}:")]
 
     return on_each(_CURVES, look)

@@ -48,13 +48,12 @@ def encoders_change_places(results: Results) -> Verdict:
             gaps(results, LINKS[dataset], dataset, *pair)
             for pair in (("GAE", "SAGE"), ("MGAE-SAGE", "MGAE-GCN"))
         )
-        both = [
-            (f"{heading(metric)} {text} {found[metric]}", found[metric])
+        return [
+            Finding.of(found[metric], found[metric].value > 0, f"{heading(metric)} {label}")
             for metric in plain
             if metric in masked
-            for text, found in (("GAE less SAGE", plain), ("MGAE-SAGE less MGAE-GCN", masked))
+            for label, found in (("GAE less SAGE", plain), ("MGAE-SAGE less MGAE-GCN", masked))
         ]
-        return [Finding(gap.value > 0, text, gap.is_clear_of()) for text, gap in both]
 
     return on_each(("cora", "citeseer"), look)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from mgae.reproduction.claims.gap import Gap
 from mgae.reproduction.rendering import display
 
 
@@ -18,6 +19,11 @@ class Finding:
     holds: bool
     text: str
     clear: bool = True
+
+    @classmethod
+    def of(cls, gap: Gap, holds: bool, label: str) -> Finding:
+        """A difference under its label."""
+        return cls(holds, f"{label} {gap}", gap.is_clear_of())
 
 
 @dataclass(frozen=True)
