@@ -22,6 +22,7 @@ ORDER = [
     "layering",
     "config",
     "ops",
+    "environment",
     "graphs",
     "splits",
     "masking",

@@ -4,39 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
-import subprocess
 from collections.abc import Iterable
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TextIO
 
-import psutil
-import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.config import RunConfig
+from mgae.environment import environment
 from mgae.errors import RunDirectoryError
 from mgae.files import read_tensors, write_embeddings, write_json, write_tensors, write_text
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.store import save_graph, stored_graph
-from mgae.ops.backend import multiplies_bfloat16
 from mgae.splits.links import LinkSplit, has_official_split
 from mgae.training.checkpoint import Checkpoints
 from mgae.training.state import EpochRecord
-
-_PACKAGES = (
-    "mgae",
-    "torch",
-    "torch_geometric",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "scikit-learn-intelex",
-)
 
 
 class RunDirectory:
@@ -209,38 +194,3 @@ def free_path(parent: Path, label: str) -> Path:
         parent / (label if number == 1 else f"{label}-{number}") for number in range(1, 10**6)
     )
     return next(path for path in candidates if not path.exists())
-
-
-def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:
-    """Versions, hardware, seeds and seconds: what one needs to know to get the same numbers."""
-    return {
-        "versions": {"python": platform.python_version(), **dict(map(_version, _PACKAGES))},
-        "commit": _commit(),
-        "platform": platform.platform(),
-        "processor": platform.processor() or platform.machine(),
-        "cores": os.cpu_count(),
-        "bfloat16": multiplies_bfloat16("cpu"),
-        "threads": torch.get_num_threads(),
-        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
-        "seeds": seeds,
-        "seconds": [round(value, 3) for value in seconds],
-    }
-
-
-def _version(package: str) -> tuple[str, str | None]:
-    try:
-        return package, version(package)
-    except PackageNotFoundError:
-        return package, None
-
-
-def _commit() -> str | None:
-    """The commit of the source, where this is a checkout of it."""
-    source = Path(__file__).parent
-    if not (source.parent.parent / ".git").exists():
-        return None
-    try:
-        command = ["git", "-C", str(source), "rev-parse", "HEAD"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return None

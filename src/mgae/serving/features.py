@@ -11,8 +11,9 @@ from torch_geometric.data import Data
 
 from mgae.errors import GraphError
 from mgae.graphs.convert import arrow_table
-from mgae.graphs.features import KnownFeatures, feature_rows, features
+from mgae.graphs.features import KnownFeatures, features
 from mgae.graphs.ids import Nodes
+from mgae.graphs.noderows import feature_rows
 from mgae.graphs.tables import ArrowTable
 from mgae.sections import InputSettings
 
