@@ -12,7 +12,8 @@ from torch_geometric.data import Data
 
 import mgae
 from mgae.config import RunConfig
-from mgae.errors import ConfigError, GraphError, RunDirectoryError, TrainingError
+from mgae.errors import ConfigError, GraphError, MGAEError, RunDirectoryError, TrainingError
+from mgae.graphs.store import save_graph
 from mgae.pipeline import Observer, evaluate, resume, run
 from mgae.results import Summary
 from mgae.rundirectory import RunDirectory, free_path
@@ -263,8 +264,44 @@ def test_a_run_directory_is_recognized_by_its_configuration(tmp_path: Path) -> N
 def test_evaluating_an_unfinished_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(config(), data(), tmp_path / "run", StopAt(0, 2))
-    with pytest.raises(RunDirectoryError, match=r"cannot read .*metrics\.json"):
+    with pytest.raises(RunDirectoryError, match=r"is not finished: go on with mgae train --resume"):
         evaluate(tmp_path / "run")
+    with pytest.raises(KeyboardInterrupt):
+        run(config(runs=3), data(), tmp_path / "three", StopAt(1, 2))
+    with pytest.raises(RunDirectoryError, match="is not finished"):
+        evaluate(tmp_path / "three")
+    assert not (tmp_path / "three/seed-2").exists()
+
+
+def test_a_full_disk_leaves_the_finished_runs(tmp_path: Path, monkeypatch: Any) -> None:
+    def full(graph: Data, folder: Path) -> None:
+        if "seed-1" in str(folder):
+            raise OSError(28, "No space left on device")
+        save_graph(graph, folder)
+
+    monkeypatch.setattr("mgae.rundirectory.save_graph", full)
+    with pytest.raises(RunDirectoryError, match="No space left"):
+        run(config(runs=3), data(), tmp_path / "run")
+    assert (tmp_path / "run/seed-0/metrics.json").exists()
+
+
+@pytest.mark.parametrize("labels", [None, torch.zeros(40, dtype=torch.long)])
+def test_classification_without_labels_is_refused_before_it_trains(
+    tmp_path: Path, labels: Any
+) -> None:
+    graph = data()
+    graph.y = labels
+    with pytest.raises(MGAEError, match="node classification needs labels"):
+        run(config(task="nodes"), graph, tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_graph_in_memory_does_not_go_under_the_name_of_a_dataset() -> None:
+    assert run(config(graph="cora"), data()).config.graph == "graph"
+    graph = data()
+    graph.name = "club"
+    assert run(config(graph="cora"), graph).config.graph == "club"
+    assert run(config(graph="mine"), graph).config.graph == "mine"
 
 
 def test_a_free_path_gets_a_number(tmp_path: Path) -> None:

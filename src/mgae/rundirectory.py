@@ -75,8 +75,9 @@ class RunDirectory:
         return Checkpoints(self.path / "checkpoint")
 
     def discard(self) -> None:
-        """Remove what `create` made, unless training has left something in it."""
-        if not self.finished and not (self.path / "checkpoint").exists():
+        """Remove what `create` made, unless training has left something in it or in a seed's."""
+        kept = [*self.path.rglob("metrics.json"), *self.path.rglob("checkpoint")]
+        if not kept:
             shutil.rmtree(self.path)
             for parent in self._made:
                 if not any(parent.iterdir()):

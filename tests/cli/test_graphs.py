@@ -114,6 +114,21 @@ def test_inspection_says_what_was_understood(capsys: pytest.CaptureFixture[str])
     assert "80" in shown
     assert "self-loop" in shown
     assert Path("degrees.png").read_bytes().startswith(b"\x89PNG")
+    refusals = {"x.csv": "--plot must end in .png", "no/x.png": "there is no folder"}
+    for wrong, message in refusals.items():
+        assert call("inspect", "edges.csv", "--plot", wrong) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_brackets_in_a_name_are_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = "\n".join(f"{u},{v},1" for u, v in PAIRS)
+    Path("[red]").mkdir()
+    Path("[red]/edges.csv").write_text(f"source,target,rate [/s]\n{rows}\n")
+    settings = ["--set", "train.epochs=1", "--set", "evaluation.floors=[]"]
+    assert call("train", "[red]/edges.csv", "--out", "[red]/run", *settings) == 0
+    printed = capsys.readouterr()
+    assert "run directory: [red]/run" in printed.out
+    assert "columns ignored: rate [/s]" in printed.err
 
 
 @pytest.mark.parametrize(

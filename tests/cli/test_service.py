@@ -67,6 +67,8 @@ def test_a_service_says_where_it_is_and_answers(run: Path) -> None:
     [
         (["--host", "0.0.0.0"], "lets others on the network in: set --token or MGAE_TOKEN"),
         (["--host", "::"], "lets others on the network in"),
+        (["--token", "pässwörter"], "--token must be printable ASCII"),
+        (["--token", "long enough "], "without blanks at its ends"),
         (["--token", "short"], "--token must have at least 8 characters, got 5"),
         (["--host", "256.0.0.1", "--token", "long enough"], "cannot listen on 256.0.0.1 port 8000"),
     ],

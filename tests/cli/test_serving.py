@@ -99,10 +99,13 @@ def test_pairs_are_scored_under_their_own_names(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pairs = [("A of Ulm", "B of Ulm"), ("A of Ulm", "C of Bern")]
-    write(tmp_path / "pairs.csv", [("who", "whom"), *pairs])
+    rows_with_more = [(*pair, "new") for pair in pairs]
+    write(tmp_path / "pairs.csv", [("who", "whom", "when"), *rows_with_more])
     arguments = ("score", folder / "run", tmp_path / "pairs.csv", "-o", tmp_path / "scores.csv")
-    code, printed, _ = call(capsys, *arguments, "--source-column", "who")
+    arguments = (*arguments, "--source-column", "who", "--target-column", "whom")
+    code, printed, told = call(capsys, *arguments)
     assert code == 0 and "scores.csv: 2 pairs" in printed
+    assert "pairs.csv: columns ignored: when" in told
     with (tmp_path / "scores.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["who"], row["whom"]) for row in rows] == pairs
@@ -171,6 +174,13 @@ def test_similar_nodes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["score", "RUN", "bad.csv", "-o", "s.csv"], "bad.csv, line 2: unknown node 'A of Rom'"),
         (["score", "RUN", "headed.csv", "-o", "s.csv"], "row 1 names the columns, give --source"),
         (["score", "RUN", "none.csv", "-o", "s.csv"], "cannot read none.csv"),
+        (
+            ["score", "RUN", "bad.csv", "-o", "bad.csv"],
+            "is an input, which is never changed",
+        ),
+        (["embed", "RUN", "--graph", "bad.csv", "-o", "bad.csv"], "bad.csv is an input"),
+        (["embed", "RUN", "-o", "z" * 249 + ".csv"], ".partial: File name too long"),
+        (["recommend", "RUN", "--node", "caf\udce9"], r"unknown node 'caf\udce9'"),
         (["embed", "nowhere", "-o", "z.npy"], "nowhere is not a run directory"),
     ],
 )

@@ -75,6 +75,10 @@ def test_a_graph_with_too_many_paths_is_sampled(
     assert some.num_scored == 20
     assert some.num_heads < everything.num_heads == 40
     assert 20 < some.num_candidates < everything.num_candidates
+    monkeypatch.setattr("mgae.reporting.links._MOST_SCORED", 10**6)
+    every = strong_links(predictor, 10**6)
+    pairs = [frozenset((link.source, link.target)) for link in every.links]
+    assert len(pairs) == len(set(pairs))
 
 
 def test_a_graph_without_two_steps_has_no_links(tmp_path: Path) -> None:

@@ -92,11 +92,28 @@ def test_the_same_run_gives_the_same_page_and_changes_nothing_else(run: Path) ->
         {"task": "nodes", "evaluation": {"floors": [], "folds": 2}},
         {"method": "common-neighbors", "encoder": None, "decoder": None, "train": None},
         {"split": {"val_ratio": 0.1, "test_ratio": 0.1}, "encoder": {"kind": "sage"}},
+        {"method": "dgi", "decoder": None, "train": {"epochs": 3, "monitor": "loss"}},
     ],
 )
 def test_every_kind_of_run_has_a_page(tmp_path: Path, sections: dict[str, Any]) -> None:
     page = write_report(ran(tmp_path / "run", named(num_edges=60), **sections))
     assert "ROC" in text_of(page.read_text(encoding="utf-8"))
+
+
+def test_without_a_validation_there_is_no_figure_of_it(tmp_path: Path) -> None:
+    by_loss = {"train": {"epochs": 3, "monitor": "loss"}}
+    page = write_report(ran(tmp_path / "run", named(), **by_loss)).read_text(encoding="utf-8")
+    assert "<h3>Loss</h3>" in page
+    assert "<h3>Validation</h3>" not in page
+    assert "The mark is the epoch that was best by its loss" in text_of(page)
+
+
+def test_the_map_has_every_edge_of_a_directed_graph_once(tmp_path: Path) -> None:
+    data = named(directed=True)
+    page = write_report(ran(tmp_path / "run", data)).read_text(encoding="utf-8")
+    drawn = re.search(r'<svg class="map".*?<path[^>]* d="([^"]*)"', page, re.DOTALL)
+    assert drawn
+    assert drawn[1].count("M") == len({frozenset(e) for e in data.edge_index.t().tolist()})
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,8 @@ def main(arguments: list[str] | None = None) -> None:
         # The reader has gone, as in `mgae datasets | head -1`; nor may the exit flush to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:
+        _fail(f"cannot read or write {error.filename or 'a file'}: {error.strerror or error}", 2)
     except _USAGE_ERROR as error:
         _fail(f"{error.format_message().rstrip('.')} (see mgae --help)", 2)
     else:

@@ -82,7 +82,10 @@ def inspect(
     from mgae.memory import training_bytes
     from mgae.reproduction import paper_config
     from mgae.sections import InputSettings
+    from mgae.serving.tables import check_out
 
+    if plot is not None:
+        check_out(plot, (".png", ".svg", ".pdf"), graph, features, labels, option="--plot")
     given = options.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,

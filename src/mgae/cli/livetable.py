@@ -25,7 +25,7 @@ class LiveTable(TableObserver):
     """Draws on stderr, so that stdout holds the result alone."""
 
     def __init__(self, shown: bool, jobs: int) -> None:
-        self.console = Console(stderr=True, quiet=not shown)
+        self.console = Console(stderr=True, quiet=not shown, markup=False)
         self.drawing, self.jobs = shown and self.console.is_terminal, jobs
         self.cells: list[Cell] = []
         self.records: dict[int, Record] = {}
@@ -81,7 +81,7 @@ class LiveTable(TableObserver):
             cell, count = self.cells[index], f"[{len(self.records)}/{len(self.cells)}]"
             name = f"{cell.row.name} on {display(cell.dataset)}"
             told = f"{count} {name}: {self._figures(index)}; {self._left()}"
-            self.console.print(told, highlight=False, markup=False, soft_wrap=True)
+            self.console.print(told, highlight=False, soft_wrap=True)
 
     def _progress(self, text: str) -> None:
         if self.now:

@@ -26,8 +26,9 @@ class StageProgress:
     """One bar for reading or fetching; silent where nobody would see it."""
 
     def __init__(self, shown: bool = True) -> None:
-        console = Console(stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        console = Console(stderr=True, markup=False)
+        described = TextColumn("{task.description}", markup=False)
+        columns = (described, BarColumn(), TaskProgressColumn())
         hidden = not (shown and console.is_terminal)
         self.progress = Progress(*columns, console=console, disable=hidden, transient=True)
         self.bar = self.progress.add_task("", total=None)
@@ -52,12 +53,12 @@ class ProgressObserver(Observer):
     """Draws on stderr, so that stdout holds the result alone."""
 
     def __init__(self, shown: bool) -> None:
-        self.console = Console(stderr=True, quiet=not shown)
+        self.console = Console(stderr=True, quiet=not shown, markup=False)
         self.progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[state]}"),
+            TextColumn("{task.fields[state]}", markup=False),
             TimeRemainingColumn(compact=True),
             console=self.console,
             disable=not (shown and self.console.is_terminal),

@@ -58,6 +58,10 @@ def _check_access(host: str, token: str | None) -> None:
         raise ConfigError(
             f"--token must have at least {_SHORTEST_TOKEN} characters, got {len(token)}"
         )
+    if token and not (token.isascii() and token.isprintable() and token == token.strip()):
+        raise ConfigError(
+            "--token must be printable ASCII without blanks at its ends: a header carries it"
+        )
     if token is None and not is_loopback(host):
         raise ConfigError(
             f"--host {host} lets others on the network in: set --token or MGAE_TOKEN, "

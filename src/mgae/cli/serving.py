@@ -44,7 +44,7 @@ def embed(
     from mgae.serving.nodes import NodeIndex
     from mgae.serving.tables import MATRICES, check_out, write_matrix
 
-    check_out(out, MATRICES)
+    check_out(out, MATRICES, graph, features)
     given = options.input_table(
         features=features, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
@@ -79,13 +79,16 @@ def score(
     from mgae.serving.pairs import scored_pairs
     from mgae.serving.tables import TABLES, check_out, write_batches
 
-    check_out(out, TABLES)
+    check_out(out, TABLES, pairs)
     settings = InputSettings(source_column=source_column, target_column=target_column)
+    notes: list[str] = []
     with StageProgress(shown=not quiet) as progress:
         predictor = _load(run, number, progress)
-        batches = scored_pairs(predictor, pairs.expanduser(), settings, progress.on_share)
-        rows = write_batches(out, batches)
-    _say_notes(predictor, quiet)
+        rows = write_batches(
+            out,
+            scored_pairs(predictor, pairs.expanduser(), settings, progress.on_share, notes.append),
+        )
+    _say([*notes, *predictor.notes], quiet)
     typer.echo(f"{out}: {rows:,} pairs")
 
 
@@ -125,7 +128,7 @@ def recommend(
             recall = None if predictor.ranks_all(exact) else predictor.recall(k)
         else:
             found = predictor.recommend(node, k, not known, exact=exact)
-    _say_notes(predictor, quiet or as_json)
+    _say(predictor.notes, quiet or as_json)
     if out is not None:
         typer.echo(f"{out}: {rows:,} recommendations for {predictor.num_nodes:,} nodes")
         if recall is not None:
@@ -174,8 +177,8 @@ def _choose_one(node: str | None, everyone: bool, out: Path | None) -> None:
         raise ConfigError("--all and --out FILE go together")
 
 
-def _say_notes(predictor: Predictor, hidden: bool) -> None:
-    for note in [] if hidden else predictor.notes:
+def _say(notes: list[str], hidden: bool) -> None:
+    for note in [] if hidden else notes:
         typer.echo(f"note: {note}", err=True)
 
 

@@ -17,7 +17,7 @@ from mgae.results import RunResult, heading
 
 def print_result(result: RunResult, paper: Published | None) -> None:
     """Ours, the paper's below it, then the floors on the same split."""
-    console, config = Console(), result.config
+    console, config = Console(markup=False), result.config
     about = f"{config.graph}, {config.task}, protocol {config.protocol}"
     console.print(f"{about}: test, {_counted(config.runs, 'run')}", highlight=False)
     console.print(result_table(result, paper))
@@ -44,7 +44,7 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
 
 def print_comparison(comparison: Comparison) -> None:
     """The ranked methods, the floors below the line, and who refused."""
-    console = Console()
+    console = Console(markup=False)
     console.print(about(comparison), highlight=False)
     console.print(comparison_table(comparison))
     for row in comparison.refusals:

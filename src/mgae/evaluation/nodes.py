@@ -43,8 +43,7 @@ def evaluate_nodes(
     the folds. ``logistic`` (strict): logistic regression on the train nodes, its penalty chosen on
     the validation nodes, measured on the test nodes.
     """
-    if graph.y is None:
-        raise UnsupportedError("node classification needs labels, and the graph has none")
+    require_labels(graph)
     # A single column of labels, as OGB writes them, are classes and not one of many labels.
     labels = graph.y.squeeze(1) if graph.y.dim() == 2 and graph.y.size(1) == 1 else graph.y
     x, y = embeddings.double().numpy(), labels.numpy()
@@ -55,6 +54,17 @@ def evaluate_nodes(
         points = csr_matrix(x) if few else x
         return _mean(_scores(_svm(y), points, y, train, test) for train, test in parts)
     return _logistic(x, y, node_split(graph, labels, split_generator))
+
+
+def require_labels(graph: Data) -> None:
+    """Refuse a graph that cannot be classified, before anything is trained for it."""
+    if graph.y is None:
+        raise UnsupportedError(
+            "node classification needs labels, and the graph has none: give --labels FILE "
+            "(input.labels), or task links"
+        )
+    if graph.y.dim() == 1 and graph.y[graph.y >= 0].unique().numel() < 2:
+        raise GraphError("node classification needs labels of at least two classes")
 
 
 def _svm(y: NDArray[Any]) -> Any:

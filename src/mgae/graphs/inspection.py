@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mgae.files import write_atomically
 from mgae.graphs.catalogue import statistics
 
 # From here on a graph counts as dense: Planetoid's have a mean degree of 3 to 5, ogbl-ddi of 500.
@@ -86,7 +87,8 @@ def plot_degrees(graph: Data, path: Path) -> None:
     axes.set(xlabel="degree", ylabel="nodes", title=f"{graph.get('name') or 'graph'}: degrees")
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=150)
+    ending = path.suffix.removeprefix(".").lower()
+    write_atomically(path, lambda partial: figure.savefig(partial, dpi=150, format=ending))
 
 
 def _components(graph: Data) -> dict[str, int]:

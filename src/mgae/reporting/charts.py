@@ -49,7 +49,7 @@ def _by_epoch(
         plot.line(epochs, heights, "main" if number == 0 else "faint")
     if best := [point for point in lines[0] if point[0] == best_epochs[0]]:
         epoch, value = best[0]
-        plot.dot(epoch, value, "main", f"epoch {epoch}, the best on validation: {value:.4g}")
+        plot.dot(epoch, value, "main", f"epoch {epoch}, whose weights are kept: {value:.4g}")
     return plot.render(f"{name} by epoch")
 
 
@@ -117,8 +117,10 @@ def _edges(found: NodeMap, points: list[tuple[float, float]], evidence: Evidence
     place = np.full(int(evidence.graph.num_nodes or 0), -1)
     place[found.nodes] = np.arange(len(found.nodes))
     ends = place[evidence.graph.edge_index.numpy()]
-    ends = ends[:, (ends.min(axis=0) >= 0) & (ends[0] < ends[1])]
-    kept = ends[:, spread(ends.shape[1], MOST_EDGES)].T.tolist() if ends.size else []
+    ends = np.sort(ends[:, (ends.min(axis=0) >= 0) & (ends[0] != ends[1])], axis=0)
+    # Both directions of an edge are one line.
+    low, high = np.divmod(np.unique(ends[0] * len(points) + ends[1]), len(points))
+    kept = [(int(low[n]), int(high[n])) for n in spread(low.size, MOST_EDGES)]
     return svg.segments([(*points[u], *points[v]) for u, v in kept])
 
 

@@ -53,7 +53,7 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     """Read a finished run and score its held-out pairs again."""
     directory = RunDirectory.open(path)
     graph, configs = directory.graph(), seed_configs(directory.config)
-    homes = [directory.seed(config, graph) for config in configs]
+    homes = [directory.run(index) for index in range(len(configs))]
     seeds = [seed_result(home.metrics(), home.environment()["seconds"][0]) for home in homes]
     split = homes[0].split(graph)
     trial = Trial(configs[0], graph, split=split)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.evaluation.metrics import Floats
-from mgae.graphs.message import MessageGraph
+from mgae.graphs.message import MessageGraph, edge_matrix
 from mgae.maps import spread
 from mgae.serving.predictor import Predictor
 
@@ -57,7 +57,7 @@ class StrongLinks:
 def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     """Ranks pairs with a common neighbor; no node stands in more than two of them."""
     message = MessageGraph.of(predictor.graph)
-    joined = _joined(message)
+    joined = edge_matrix(message)
     heads = _affordable(joined)
     known = torch.cat([message.edge_keys, *_official(predictor.graph, message)])
     pairs, count = _candidates(joined, message, heads, known)
@@ -70,14 +70,6 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     return StrongLinks(links, pairs.shape[1], count, len(heads))
 
 
-def _joined(message: MessageGraph) -> sp.csr_array:
-    """Who has an edge with whom, in either direction."""
-    source, target = message.edge_index.numpy()
-    shape = (message.num_nodes, message.num_nodes)
-    matrix = sp.csr_array((np.ones(source.size, np.float32), (source, target)), shape=shape)
-    return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float32)
-
-
 def _candidates(
     joined: sp.csr_array, message: MessageGraph, heads: np.ndarray, known: Tensor
 ) -> tuple[np.ndarray, int]:
@@ -85,8 +77,8 @@ def _candidates(
     degree = np.maximum(joined.sum(axis=0), 1)
     paths = sp.coo_array(joined[heads] @ sp.diags_array(1 / degree) @ joined)
     sources, targets = heads[paths.coords[0]], paths.coords[1]
-    # From a sample of heads a pair shows up once; from all of them, twice.
-    once = sources < targets if len(heads) == joined.shape[0] else sources != targets
+    # A pair of two heads shows up twice.
+    once = (sources < targets) | ~np.isin(targets, heads)
     pairs, weight = np.stack([sources, targets])[:, once], paths.data[once]
     if not message.undirected:
         pairs, weight = np.concatenate([pairs, pairs[::-1]], axis=1), np.tile(weight, 2)

@@ -13,6 +13,7 @@ from mgae.graphs.ids import counted
 from mgae.maps import palette
 from mgae.reporting import charts, tables
 from mgae.reporting.evidence import Evidence
+from mgae.sections import LOSS
 from mgae.version import __version__
 
 _TASKS = {"links": "link prediction", "nodes": "node classification"}
@@ -88,13 +89,15 @@ def _training(evidence: Evidence) -> str:
     best = [seed.best_epoch for seed in result.seeds]
     monitor = result.config.train.monitor
     faint = " The other seeds are drawn faint." if len(histories) > 1 else ""
+    figures, judge = [_figure("Loss", charts.loss_chart(histories, best))], "by its loss"
+    if monitor != LOSS:
+        judge = "on validation edges"
+        chart = charts.validation_chart(histories, best, monitor)
+        figures.append(_figure("Validation", chart))
     return _section(
         "Training",
-        f"The mark is the epoch that was best on validation edges; its weights are kept.{faint}",
-        _grid(
-            _figure("Loss", charts.loss_chart(histories, best)),
-            _figure("Validation", charts.validation_chart(histories, best, monitor)),
-        ),
+        f"The mark is the epoch that was best {judge}; its weights are kept.{faint}",
+        _grid(*figures),
     )
 
 

@@ -65,7 +65,8 @@ class NodeIndex:
 
     def find(self, text: str, limit: int = 10) -> list[Any]:
         """The id itself, ids that begin with a text, those that hold it; case does not matter."""
-        text = text.strip()
+        # An argument that is no UTF-8 comes with surrogates, which no id has.
+        text = text.strip().encode("utf-8", "replace").decode()
         same = [] if (place := self._place(text)) is None else [place]
         begins = pc.starts_with(self.texts, text, ignore_case=True)
         holds = pc.and_not(pc.match_substring(self.texts, text, ignore_case=True), begins)

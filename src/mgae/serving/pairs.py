@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,22 +12,30 @@ import torch
 from mgae.errors import GraphError
 from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import edge_columns, edge_hints
-from mgae.graphs.ids import Ids
+from mgae.graphs.ids import Ids, listed
 from mgae.graphs.tables import Table, open_table
 from mgae.sections import InputSettings
 from mgae.serving.predictor import Predictor
 
 
 def scored_pairs(
-    predictor: Predictor, path: Path, settings: InputSettings, on_progress: OnProgress
+    predictor: Predictor,
+    path: Path,
+    settings: InputSettings,
+    on_progress: OnProgress,
+    on_note: Callable[[str], None] = lambda note: None,
 ) -> Iterator[pa.RecordBatch]:
     """The pairs in a table with ``score`` and ``probability`` beside, as they are read.
+
+    ``on_note`` is told of columns that are left out.
 
     Raises:
         GraphError: where the table cannot be read, or at an id that is no node, with its line.
     """
     table = open_table(path, edge_hints(settings), on_progress)
     columns = edge_columns(table, settings)[:2]
+    if ignored := [name for n, name in enumerate(table.names) if n not in columns]:
+        on_note(f"{table.where}: columns ignored: {listed(ignored, 20)}")
     names = [table.names[n] for n in columns] if table.named else ["source", "target"]
     before, empty = 0, True
     for piece in table.pieces(columns):

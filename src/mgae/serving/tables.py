@@ -20,18 +20,22 @@ _ROWS_AT_ONCE = 8192
 _Writer = Callable[[Path, pa.Schema], Any]
 
 
-def check_out(path: Path, endings: tuple[str, ...]) -> None:
-    """Refuse a file that cannot be written, before any work is done for it.
+def check_out(
+    path: Path, endings: tuple[str, ...], *inputs: str | Path | None, option: str = "--out"
+) -> None:
+    """Refuse a file that cannot be written or is an input, before any work is done for it.
 
     Raises:
         ConfigError: saying which endings there are, or that the folder is missing.
     """
     if path.suffix.lower() not in endings:
-        raise ConfigError(f"--out must end in {', '.join(endings)}, got {path}")
+        raise ConfigError(f"{option} must end in {', '.join(endings)}, got {path}")
     if not path.absolute().parent.is_dir():
-        raise ConfigError(f"--out {path}: there is no folder {path.parent}")
+        raise ConfigError(f"{option} {path}: there is no folder {path.parent}")
     if path.is_dir():
-        raise ConfigError(f"--out {path} is a folder: name a file")
+        raise ConfigError(f"{option} {path} is a folder: name a file")
+    if path.resolve() in [Path(one).expanduser().resolve() for one in inputs if one]:
+        raise ConfigError(f"{option} {path} is an input, which is never changed: name another file")
 
 
 def write_batches(path: Path, batches: Iterator[pa.RecordBatch]) -> int:

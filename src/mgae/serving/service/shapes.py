@@ -19,6 +19,8 @@ NodeId = (
     Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
     | Annotated[StrictStr, Field(max_length=MOST_ID_LENGTH)]
 )
+# An id of the graph is as long as it is: only what is asked has a limit.
+KnownId = StrictInt | StrictStr
 Features = Annotated[list[FiniteFloat], Field(max_length=MOST_FEATURES)]
 
 
@@ -51,21 +53,21 @@ class Found(BaseModel):
     """Ids that begin with the query or hold it."""
 
     query: str
-    nodes: list[NodeId]
+    nodes: list[KnownId]
 
 
 class Node(BaseModel):
     """A node and whom it is joined to; only the first neighbors, in their order."""
 
-    node: NodeId
+    node: KnownId
     degree: int
-    neighbors: list[NodeId]
+    neighbors: list[KnownId]
 
 
 class Link(BaseModel):
     """A node that may be joined to the one asked about."""
 
-    node: NodeId
+    node: KnownId
     score: float = Field(description="the logit")
     probability: float | None = Field(description="calibrated; null without validation edges")
 
@@ -73,21 +75,21 @@ class Link(BaseModel):
 class Recommendations(BaseModel):
     """The likeliest links, the best first."""
 
-    node: NodeId
+    node: KnownId
     recommendations: list[Link]
 
 
 class Near(BaseModel):
     """A node whose embedding points the same way."""
 
-    node: NodeId
+    node: KnownId
     cosine: float
 
 
 class Similar(BaseModel):
     """The nearest first."""
 
-    node: NodeId
+    node: KnownId
     similar: list[Near]
 
 
@@ -102,8 +104,8 @@ class Pairs(BaseModel):
 class PairScore(BaseModel):
     """How likely a link is."""
 
-    source: NodeId
-    target: NodeId
+    source: KnownId
+    target: KnownId
     score: float
     probability: float | None
 
@@ -136,7 +138,7 @@ class NewNodes(BaseModel):
 class Embedded(BaseModel):
     """A new node's embedding and the links recommended for it."""
 
-    node: NodeId
+    node: KnownId
     embedding: list[float]
     recommendations: list[Link]
 
@@ -150,7 +152,7 @@ class EmbeddedNodes(BaseModel):
 class Map(BaseModel):
     """Places of nodes on a plane, columns of equal length."""
 
-    nodes: list[NodeId]
+    nodes: list[KnownId]
     x: list[int] = Field(description="0 to 65535")
     y: list[int] = Field(description="0 to 65535, upwards")
     group: list[int] = Field(description="a place in groups, or -1")
