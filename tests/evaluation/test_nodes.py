@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC
 from torch import Tensor
 from torch_geometric.data import Data
@@ -125,15 +126,28 @@ def test_without_public_masks_ten_ten_and_eighty_percent(monkeypatch: pytest.Mon
     assert asked[-1] == (5, 40)
 
 
-def test_the_penalty_is_chosen_on_the_validation_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("wanted", [(True, 0.1), (False, 10.0)])
+def test_penalty_and_scaling_are_chosen_on_the_validation_nodes(
+    monkeypatch: pytest.MonkeyPatch, wanted: tuple[bool, float]
+) -> None:
     def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
-        penalty = probe[-1].C
+        scaled = isinstance(probe, Pipeline)
+        choice = (scaled, probe[-1].C if scaled else probe.C)
         on_val = len(test) == 5
-        return {"accuracy": float(penalty == 0.1) if on_val else penalty}
+        return {"accuracy": float(choice == wanted) if on_val else choice[1]}
 
     monkeypatch.setattr(nodes, "_scores", scores)
     graph = Data(y=torch.arange(50) % 2)
-    assert evaluate("logistic", torch.zeros(50, 1), graph) == {"accuracy": 0.1}
+    assert evaluate("logistic", torch.zeros(50, 1), graph) == {"accuracy": wanted[1]}
+
+
+def test_words_that_the_train_nodes_hardly_have_do_not_drown_the_others() -> None:
+    # One column tells the classes; of the others a train node has one each, and no other node.
+    y = torch.arange(60) % 2
+    x = torch.cat([y[:, None].double(), 1e-3 * torch.eye(60, dtype=torch.double)], dim=1)
+    x[:, 0] += 0.8 * torch.rand(60, generator=torch.Generator().manual_seed(0)) - 0.4
+    parts = masks(60, train=slice(0, 20), val=slice(20, 40), test=slice(40, 60))
+    assert evaluate("logistic", x.float(), Data(y=y, **parts)) == PERFECT
 
 
 def test_the_scale_of_the_embeddings_is_nothing_to_the_logistic_probe() -> None:

@@ -40,6 +40,16 @@ def test_the_discriminator_comes_first_and_as_often_as_asked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_it_comes_before_every_step_of_the_model(name: str) -> None:
+    graph = toy_graph()
+    config = RunConfig(method=name, train={"step_size": graph.pairs.size(1) // 2})
+    method = build_method(config, graph, Generators(0)["init"])
+    groups = [group for _, group in method.losses(graph, Generators(0))]
+    assert groups == ["discriminator", "model"] * (len(groups) // 2)
+    assert len(groups) >= 4
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_each_group_has_its_own_rate_and_its_own_parameters(name: str) -> None:
     method = build(name, toy_graph(), discriminator_learning_rate=0.25)
     optimizers = Stepper(method, method.config.train).optimizers

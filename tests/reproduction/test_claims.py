@@ -40,7 +40,6 @@ ON_TABLES = [
     links.beats_autoencoders,
     links.by_a_margin,
     links.state_of_the_art,
-    links.beats_self_supervised,
     links.gains_are_substantial,
     links.gap_grows_on_ogb,
     variants.no_encoder_always_wins,
@@ -52,7 +51,6 @@ ON_TABLES = [
 ]
 
 
-# On CiteSeer DGI is above MGAE in the paper's table, and below GIC.
 @pytest.mark.parametrize("look", ON_TABLES)
 def test_the_papers_own_figures_bear_out_what_it_says(look: Look) -> None:
     found = look(papers())
@@ -71,9 +69,6 @@ def test_the_papers_own_figures_bear_out_what_it_says(look: Look) -> None:
         (links.by_a_margin, OURS, -4, "ogbl-ppa"),
         (links.state_of_the_art, OURS, -40, "ddi"),
         (links.state_of_the_art, ("SelfTask-GNN",), 2, "pubmed"),
-        (links.beats_self_supervised, OURS, -40, "ogbl-ddi"),
-        (links.beats_self_supervised, OURS, 40, "citeseer"),
-        (links.beats_self_supervised, ("DGI",), 2, "citeseer"),
         (links.gains_are_substantial, OURS, -0.5, "pubmed"),
         (links.gap_grows_on_ogb, OURS, -40, "ogbl"),
         (variants.no_encoder_always_wins, ("MGAE-SAGE",), 40, ""),
@@ -91,9 +86,20 @@ def test_other_figures_break_it(look: Look, rows: tuple[str, ...], by: float, gr
     assert look(papers(rows, by, graphs)).holds is False
 
 
+def test_dgi_on_citeseer_breaks_what_the_paper_says_of_the_self_supervised() -> None:
+    found = links.beats_self_supervised(papers())
+    assert (found.holds, found.lacking) == (False, ())
+    assert "AUC 94.85 (MGAE-SAGE) ≤ 95.53 (DGI) by 0.68" in found.numbers
+    without_dgi = papers(("DGI",), -40, "citeseer")
+    assert links.beats_self_supervised(without_dgi).holds is True
+    for rows, by, graphs in ((OURS, -40, "ogbl-ddi"), (OURS, 40, "citeseer")):
+        moved = papers((*rows, "DGI"), by, graphs)
+        assert links.beats_self_supervised(moved).holds is False
+
+
 def test_every_claim_is_tested_here_and_says_nothing_of_nothing() -> None:
     elsewhere = [variants.cheaper_epochs, *ON_CURVES, ratios.similar_elsewhere, *ON_KINDS]
-    assert {claim.look for claim in CLAIMS} == {*ON_TABLES, *elsewhere}
+    assert {claim.look for claim in CLAIMS} == {*ON_TABLES, links.beats_self_supervised, *elsewhere}
     assert {str(claim.look({})) for claim in CLAIMS} == {"**not measured here**"}
     assert len({claim.text for claim in CLAIMS}) == len(CLAIMS)
 
@@ -218,7 +224,7 @@ def test_the_median_run_tells_which_epochs_are_cheaper() -> None:
     gae = cell(1, seconds=[40.0, 40.0, 20.0], epochs=[10, 10, 10])
     found = variants.cheaper_epochs(small("links-planetoid", "cora", MGAE_GCN=ours, GAE=gae))
     assert found.holds is True
-    assert found.numbers.startswith("Cora 3000 ms against 4000 ms an epoch (the median run")
+    assert found.numbers.startswith("Cora 0.8 times as long as GAE an epoch (the median run")
     assert "evaluation included; the runs were not timed side by side" in found.numbers
     turned = small("links-planetoid", "cora", MGAE_GCN=gae, GAE=ours)
     assert variants.cheaper_epochs(turned).holds is False
@@ -232,7 +238,8 @@ def test_a_difference_with_its_spread_by_hand() -> None:
     assert (other.value, other.spread) == (-6.5, pytest.approx(4.5**0.5))
     assert str(Gap(0.5, 1.0)) == "+0.50 (within ± 1.00)"
     assert str(Gap(-1.5, 1.0)) == "-1.50 ± 1.00"
-    assert str(Gap.between(Summary.of([2.0]), Summary.of([1.0]))) == "+1.00 (one run)"
+    once = Gap.between(Summary.of([2.0]), Summary.of([1.0]))
+    assert (str(once), once.is_clear_of()) == ("+1.00 (one run)", False)
     both = Gap.mean([Gap(1.0, 3.0), Gap(2.0, 4.0)])
     assert (both.value, both.spread) == (1.5, 2.5)
     assert Gap(1.0, 3.0) - Gap(2.0, 4.0) == Gap(-1.0, 5.0)
@@ -247,9 +254,9 @@ LOST, SHAKY_LOST = Finding(False, ""), Finding(False, "", clear=False)
     ("findings", "said"),
     [
         ([SURE], "**holds**: "),
-        ([SURE, SHAKY], "**holds** (within the spread): "),
+        ([SURE, SHAKY], "**holds** (within the spread or of one run): "),
         ([LOST, SHAKY], "**does not hold**: "),
-        ([SURE, SHAKY_LOST], "**does not hold** (within the spread): "),
+        ([SURE, SHAKY_LOST], "**does not hold** (within the spread or of one run): "),
     ],
 )
 def test_a_verdict_that_chance_could_turn_says_so(findings: list[Finding], said: str) -> None:
@@ -276,7 +283,8 @@ def test_neither_encoder_is_better_by_chance_or_clearly() -> None:
         return str(variants.no_encoder_always_wins(results)).split(": ")[0]
 
     lacking = "without CiteSeer, ogbl-ddi, ogbl-collab, ogbl-ppa"
+    shaky = "within the spread or of one run"
     assert look((92, 92.1), (88, 88.1)) == f"**holds** ({lacking})"
-    assert look((92, 92.1), (89, 90.9)) == f"**holds** (within the spread; {lacking})"
+    assert look((92, 92.1), (89, 90.9)) == f"**holds** ({shaky}; {lacking})"
     assert look((92, 92.1), (92, 92.1)) == f"**does not hold** ({lacking})"
-    assert look((92, 92.1), (89, 91.1)) == f"**does not hold** (within the spread; {lacking})"
+    assert look((92, 92.1), (89, 91.1)) == f"**does not hold** ({shaky}; {lacking})"

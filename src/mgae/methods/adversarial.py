@@ -27,13 +27,13 @@ class AdversarySettings(PartSettings):
     discriminator_learning_rate: float = Field(
         0.001, gt=0, le=100, description="Adam's learning rate for the discriminator"
     )
-    discriminator_steps: int = Field(1, ge=1, description="its steps at the start of an epoch")
+    discriminator_steps: int = Field(1, ge=1, description="its steps before each of the model's")
 
 
 class Adversarial(GraphAutoencoder):
     """Adds a discriminator between embeddings and draws from N(0, 1), which the encoder deceives.
 
-    The discriminator takes its steps first; every step of the model then sees it as it is.
+    The discriminator takes its steps first, and the model's step sees it as it then is.
     """
 
     def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
@@ -47,11 +47,12 @@ class Adversarial(GraphAutoencoder):
         )
         self.discriminator = MLP(self.decoded.hidden_channels, mlp)
 
-    def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
-        """The discriminator's steps, then the model's."""
+    def before_step(
+        self, graph: MessageGraph, generators: Generators
+    ) -> Iterator[tuple[Tensor, str]]:
+        """The discriminator's steps."""
         for _ in range(self.settings.discriminator_steps):
             yield self._discriminator_loss(graph, generators), "discriminator"
-        yield from super().losses(graph, generators)
 
     def _discriminator_loss(self, graph: MessageGraph, generators: Generators) -> Tensor:
         with torch.no_grad():

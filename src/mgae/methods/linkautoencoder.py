@@ -47,12 +47,19 @@ class LinkAutoencoder(Method):
         """What the decoder reads in a step of training, and what that costs by itself, if so."""
         return self.encoder(edges.visible, generators["dropout"]), None
 
+    def before_step(
+        self, graph: MessageGraph, generators: Generators
+    ) -> Iterator[tuple[Tensor, str]]:
+        """Steps of other groups, which come before each of the model's."""
+        return iter(())
+
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """One step for each ``train.step_size`` of the edges to be predicted."""
         train = self.config.train
         edges = self.divide(graph, generators["mask"])
         negatives = NegativeSampler.of(graph)
         for positives in edges.masked.split(train.step_size or edges.masked.size(1), dim=1):
+            yield from self.before_step(graph, generators)
             layers, cost = self.represent(edges, generators)
             loss = self.loss(
                 self.decoder, layers, positives, negatives, generators, train.chunk_size

@@ -45,13 +45,12 @@ class Gap:
         return Gap(self.value - other.value, spread, self.single or other.single)
 
     def is_clear_of(self, limit: float = 0.0) -> bool:
-        """Whether it is farther from a limit than it spreads."""
-        return abs(self.value - limit) > self.spread
+        """Whether it is farther from a limit than it spreads; of a single run nobody knows."""
+        return not self.single and abs(self.value - limit) > self.spread
 
     def __str__(self) -> str:
-        doubts = ["one run"] * self.single
+        if self.single:
+            return f"{self.value:+.2f} (one run)"
         if not self.is_clear_of():
-            doubts.insert(0, f"within ± {self.spread:.2f}")
-        elif not self.single:
-            return f"{self.value:+.2f} ± {self.spread:.2f}"
-        return f"{self.value:+.2f} ({', '.join(doubts)})"
+            return f"{self.value:+.2f} (within ± {self.spread:.2f})"
+        return f"{self.value:+.2f} ± {self.spread:.2f}"

@@ -56,7 +56,7 @@ def state_of_the_art(results: Results) -> Verdict:
     "(in the paper's own table DGI is ahead there too)",
 )
 def beats_self_supervised(results: Results) -> Verdict:
-    """Ours above the self-supervised but on CiteSeer, where GIC is above ours and the others."""
+    """Ours above the self-supervised, but on CiteSeer below GIC."""
 
     def look(dataset: str) -> list[Finding]:
         table = LINKS[dataset]
@@ -64,7 +64,7 @@ def beats_self_supervised(results: Results) -> Verdict:
         if dataset != "citeseer" or not fought:
             return [is_won(duel) for duel in fought]
         ours = duels(results, dataset, table, ("GIC",))
-        rest = duels(results, dataset, table, ("DGI", "SelfTask-GNN"), ours=("GIC",))
+        rest = duels(results, dataset, table, ("DGI", "SelfTask-GNN"))
         return [*(duel.found(duel.gap.value < 0) for duel in ours), *map(is_won, rest)]
 
     return on_each(LINKS, look)

@@ -42,7 +42,7 @@ class Verdict:
     def __str__(self) -> str:
         if self.holds is None:
             return "**not measured here**"
-        notes = [] if self.clear else ["within the spread"]
+        notes = [] if self.clear else ["within the spread or of one run"]
         if self.lacking:
             notes.append(f"without {', '.join(map(display, self.lacking))}")
         told = f" ({'; '.join(notes)})" if notes else ""
