@@ -318,3 +318,34 @@ def test_features_in_known_columns(tmp_path: Path) -> None:
     about.write_text("id,age\na,1\nb,1\nc,1\nd,1\n", encoding="utf-8")
     with pytest.raises(GraphError, match="no column for 'town=Bern', which the model was trained"):
         read_graph(tmp_path / "edges.csv", settings, known=known)
+
+
+def zips(folder: Path, *, odd: bool, known: KnownFeatures | None = None) -> Data:
+    """Nodes a to d with a zip code and a flag, of which only ``odd`` ones cannot be numbers."""
+    rows = ["a,0102,True,Ulm", "b,0100, False,", f"c,{'K1A' if odd else 'NA'},True,NA"]
+    rows.append("d,0100,maybe,1" if odd else "d,0199,False,2")
+    (folder / "edges.csv").write_text(EDGES, encoding="utf-8")
+    about = folder / "about.csv"
+    about.write_text("\n".join(["id,zip,member,town", *rows, ""]), encoding="utf-8")
+    return read_graph(folder / "edges.csv", InputSettings(features=str(about)), known=known)
+
+
+def test_what_was_text_in_training_is_text_again_whatever_it_looks_like(tmp_path: Path) -> None:
+    names = zips(tmp_path, odd=True).feature_names
+    assert names[:3] == ["zip=0100", "zip=0102", "zip=K1A"]
+    assert names[3:] == ["member=False", "member=True", "member=maybe", "town=1", "town=Ulm"]
+    again = zips(tmp_path, odd=False, known=KnownFeatures(tuple(names), np.zeros(8, np.float32)))
+    assert again.x[:, :3].tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert again.x[:, 3:6].tolist() == [[0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]]
+    assert again.x[:, 6:].tolist() == [[0, 1], [0, 0], [0, 0], [0, 0]]
+    where = tmp_path / "about.csv"
+    assert again.notes == [
+        f"{where}: column 'zip': 1 of 3 values unknown to the model, set to zero: 0199",
+        f"{where}: column 'town': 1 of 2 values unknown to the model, set to zero: 2",
+    ]
+
+
+def test_texts_without_a_known_word_are_counted() -> None:
+    note = block_as(["f:a", "f:cat"], ["A cat sat", "two dogs", " ", None]).note
+    assert note == "1 of 2 values without a word that is known to the model, set to zero: two dogs"
+    assert block_as(["f:a"], ["a", None]).note == ""

@@ -69,7 +69,7 @@ def assembled(
         GraphError: where a file cannot be read or does not fit the edges.
     """
     on_progress = on_progress or _silent
-    about = _feature_rows(settings, on_progress)
+    about = _feature_rows(settings, on_progress, known)
     on_progress("ordering the nodes", 0.0)
     nodes = Nodes.of(edges.ids, *(group for group in (edges.nodes, about and about.ids) if group))
     on_progress("merging the edges", 0.0)
@@ -90,13 +90,16 @@ def assembled(
     return checked(data)
 
 
-def _feature_rows(settings: InputSettings, on_progress: OnProgress) -> NodeRows | None:
+def _feature_rows(
+    settings: InputSettings, on_progress: OnProgress, known: KnownFeatures | None
+) -> NodeRows | None:
     if settings.features is None:
         return None
     path = Path(settings.features).expanduser()
     labeled = _label_path(settings)
+    with_labels = labeled is not None and _same(labeled, path)
     table = open_table(path, node_hints(settings), on_progress)
-    return feature_rows(table, settings, with_labels=labeled is not None and _same(labeled, path))
+    return feature_rows(table, settings, with_labels, known.names if known else ())
 
 
 def _label_rows(settings: InputSettings, on_progress: OnProgress) -> NodeRows | None:
