@@ -42,9 +42,9 @@ def as_graph(obj: Any, settings: InputSettings = _DEFAULTS) -> Data:
 
 def _edges(obj: Any, settings: InputSettings) -> EdgeList:
     if isinstance(obj, nx.Graph):
-        return edges_of_networkx(obj, "the graph", settings.directed)
+        return edges_of_networkx(obj, "the graph", settings)
     if sparse.issparse(obj):
-        return edges_of_matrix(obj, "the matrix")
+        return edges_of_matrix(obj, "the matrix", settings)
     return edges_of_table(ArrowTable("the table", arrow_table(obj)), settings)
 
 

@@ -48,7 +48,7 @@ def read_graph(
         GraphError: where a file cannot be read, with its line and what to do.
     """
     path, on_progress = Path(path).expanduser(), on_progress or _silent
-    edges = edges_of_file(path, settings.directed, on_progress)
+    edges = edges_of_file(path, settings, on_progress)
     if edges is None:
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
