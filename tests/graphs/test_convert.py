@@ -10,7 +10,7 @@ import torch
 from scipy import sparse
 from torch_geometric.data import Data
 
-from mgae.errors import GraphError
+from mgae.errors import ConfigError, GraphError
 from mgae.graphs.convert import as_graph
 from mgae.sections import InputSettings
 
@@ -126,6 +126,11 @@ def test_files_beside_a_data_are_refused() -> None:
     data = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
     with pytest.raises(GraphError, match=r"input\.features does not go with a PyG Data"):
         as_graph(data, InputSettings(features="nodes.csv"))
+
+
+def test_settings_of_a_table_that_is_not_there_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"input\.id_column needs input\.features or input"):
+        as_graph(EDGES, InputSettings(id_column="key"))
 
 
 @pytest.mark.parametrize("obj", [None, 3, "edges.csv", [(0, 1)], np.eye(2)])

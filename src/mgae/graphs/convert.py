@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from mgae.errors import GraphError
 from mgae.graphs.checks import checked
 from mgae.graphs.edges import EdgeList, edges_of_table
-from mgae.graphs.files import assembled
+from mgae.graphs.files import assembled, refuse_idle
 from mgae.graphs.formats import edges_of_matrix, edges_of_networkx
 from mgae.graphs.ids import counted
 from mgae.graphs.tables import ArrowTable
@@ -31,12 +31,14 @@ def as_graph(obj: Any, settings: InputSettings = _DEFAULTS) -> Data:
 
     Raises:
         GraphError: where the object is none of these, or no graph comes of it.
+        ConfigError: at a setting that is for no file here.
 
     >>> as_graph(nx.Graph([("b", "a"), ("a", "c")])).node_ids
     ['a', 'b', 'c']
     """
     if isinstance(obj, Data):
         return _checked_data(obj, settings)
+    refuse_idle(settings)
     return assembled(_edges(obj, settings), "graph", settings)
 
 

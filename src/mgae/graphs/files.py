@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 from torch_geometric.data import Data
 
+from mgae.errors import ConfigError
 from mgae.graphs.checks import checked
 from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import EdgeList, edge_hints, edges_of_table
@@ -19,9 +20,15 @@ from mgae.graphs.noderows import NodeRows, feature_rows, label_rows, node_hints
 from mgae.graphs.tables import open_table
 from mgae.sections import InputSettings
 
-__all__ = ["OnProgress", "assembled", "read_graph"]
+__all__ = ["OnProgress", "assembled", "read_graph", "refuse_idle"]
 
 _DEFAULTS = InputSettings()
+# Settings that are about tables of nodes, and which tables these are.
+_NEEDS = {
+    "missing": ("features",),
+    "id_column": ("features", "labels"),
+    "label_column": ("features", "labels"),
+}
 
 
 def read_graph(
@@ -46,7 +53,9 @@ def read_graph(
 
     Raises:
         GraphError: where a file cannot be read, with its line and what to do.
+        ConfigError: at a setting that is for no file here.
     """
+    refuse_idle(settings)
     path, on_progress = Path(path).expanduser(), on_progress or _silent
     edges = edges_of_file(path, settings, on_progress)
     if edges is None:
@@ -54,6 +63,22 @@ def read_graph(
         edges = edges_of_table(table, settings)
     name = path.name.removesuffix(".gz")
     return assembled(edges, Path(name).stem, settings, on_progress, known)
+
+
+def refuse_idle(settings: InputSettings) -> None:
+    """Refuse settings that say how to read a table of nodes where there is none, or no path to it.
+
+    Raises:
+        ConfigError: at the first of them.
+    """
+    for key in ("features", "labels"):
+        if getattr(settings, key) == "":
+            raise ConfigError(f"input.{key} is empty: name a file, or leave it out")
+    for key, files in _NEEDS.items():
+        needed = " or ".join(f"input.{file}" for file in files)
+        given = getattr(settings, key) != getattr(_DEFAULTS, key)
+        if given and not any(getattr(settings, f) for f in files):
+            raise ConfigError(f"input.{key} needs {needed}: name a file, or leave it out")
 
 
 def assembled(
