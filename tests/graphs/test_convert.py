@@ -117,6 +117,11 @@ def test_a_data_keeps_what_it_has() -> None:
     assert data.edge_index.size(1) == 4
 
 
+def test_edge_attributes_of_a_data_are_said_to_be_ignored() -> None:
+    data = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2, edge_attr=torch.ones(1, 3))
+    assert as_graph(data).notes == ["the graph: edge_attr ignored (weights come by edge_weight)"]
+
+
 def test_a_data_is_checked() -> None:
     with pytest.raises(GraphError, match="x must be finite"):
         as_graph(Data(x=torch.full((2, 1), torch.nan), edge_index=torch.tensor([[0], [1]])))

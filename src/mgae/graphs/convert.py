@@ -81,6 +81,8 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
     dropped = data.edge_index.size(1) - graph.edge_index.size(1)
     graph.name = data.get("name") or "graph"
     graph.notes = list(data.get("notes") or [])
+    if data.get("edge_attr") is not None:
+        graph.notes.append("the graph: edge_attr ignored (weights come by edge_weight)")
     if dropped:
         graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
     return graph
