@@ -11,7 +11,7 @@ from scipy import sparse
 from torch_geometric.data import Data
 
 from mgae.errors import GraphError
-from mgae.graphs.checks import checked
+from mgae.graphs.checks import checked, plain_ids
 from mgae.graphs.edges import EdgeList, edges_of_table
 from mgae.graphs.files import assembled, refuse_idle
 from mgae.graphs.formats import edges_of_matrix, edges_of_networkx
@@ -78,6 +78,8 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
         if getattr(settings, field) is not None:
             raise GraphError(f"input.{field} does not go with a PyG Data: put it into the Data")
     graph = checked(data)
+    # Not in `checked`: the nodes that a predictor adds have ids which are never written.
+    graph.node_ids = plain_ids(graph.node_ids)
     dropped = data.edge_index.size(1) - graph.edge_index.size(1)
     graph.name = data.get("name") or "graph"
     graph.notes = list(data.get("notes") or [])
