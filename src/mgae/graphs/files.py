@@ -20,7 +20,7 @@ from mgae.graphs.noderows import NodeRows, feature_rows, label_rows, node_hints
 from mgae.graphs.tables import open_table
 from mgae.sections import InputSettings
 
-__all__ = ["OnProgress", "assembled", "read_graph", "refuse_idle"]
+__all__ = ["OnProgress", "assembled", "read_graph", "refuse_idle", "user_path"]
 
 _DEFAULTS = InputSettings()
 # Settings that are about tables of nodes, and which tables these are.
@@ -56,13 +56,25 @@ def read_graph(
         ConfigError: at a setting that is for no file here.
     """
     refuse_idle(settings)
-    path, on_progress = Path(path).expanduser(), on_progress or _silent
+    path, on_progress = user_path(path), on_progress or _silent
     edges = edges_of_file(path, settings, on_progress)
     if edges is None:
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
     name = path.name.removesuffix(".gz")
     return assembled(edges, Path(name).stem, settings, on_progress, known)
+
+
+def user_path(text: str | Path) -> Path:
+    """A path as a shell takes it: ``~`` is the home folder, ``~name`` a file if nobody's.
+
+    >>> str(user_path("~edges.csv"))
+    '~edges.csv'
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
 
 
 def refuse_idle(settings: InputSettings) -> None:
@@ -120,7 +132,7 @@ def _feature_rows(
 ) -> NodeRows | None:
     if settings.features is None:
         return None
-    path = Path(settings.features).expanduser()
+    path = user_path(settings.features)
     labeled = _label_path(settings)
     with_labels = labeled is not None and _same(labeled, path)
     table = open_table(path, node_hints(settings), on_progress)
@@ -138,7 +150,7 @@ def _label_path(settings: InputSettings) -> Path | None:
     """The labels' own file, or the features' where only a column is named."""
     within = settings.features if settings.label_column is not None else None
     path = settings.labels or within
-    return None if path is None else Path(path).expanduser()
+    return None if path is None else user_path(path)
 
 
 def _same(one: Path, other: Path) -> bool:
