@@ -220,6 +220,28 @@ def test_classes_that_are_integers_are_in_their_order(tmp_path: Path) -> None:
     assert graph.y.tolist() == [1, 0, -1, 1]
 
 
+LABELS = {
+    "a label that is a known name": ("a,y\nb,n\nc,n\nd,y\n", {}, True),
+    "… which comes once, beside an integer": ("0,y\n1,n\n2,n\n3,n\n", {}, True),
+    "… beside an integer in a chosen column": ("y,0\nn,1\nn,2\nn,3\n", {"id_column": "2"}, True),
+    "a name above integers": ("who,y\n0,a\n1,b\n2,b\n3,b\n", {}, False),
+    "a name above texts": ("who,Class\na,x\nb,z\nc,z\nd,z\n", {}, False),
+    "no name above the index": (",y\n0,a\n1,b\n2,b\n3,b\n", {}, False),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_a_label_in_row_one_is_told_from_a_name(tmp_path: Path, case: str) -> None:
+    content, options, headless = LABELS[case]
+    (tmp_path / "labels.csv").write_text(content, encoding="utf-8")
+    ids = "0,1\n1,2\n2,3\n" if "0" in content else "a,b\nb,c\nc,d\n"
+    (tmp_path / "edges.csv").write_text(ids, encoding="utf-8")
+    settings = InputSettings(labels=str(tmp_path / "labels.csv"), **options)  # type: ignore[arg-type]
+    graph = read_graph(tmp_path / "edges.csv", settings)
+    assert ("y" in graph.class_names) is headless
+    assert (graph.y >= 0).all() and graph.notes == []
+
+
 def test_the_label_column_is_chosen_or_known_or_the_first_beside_the_id(tmp_path: Path) -> None:
     known = graph_with(tmp_path, labels="id,other,y\na,0,1\nb,0,2\nc,0,1\nd,0,2\n")
     chosen = graph_with(

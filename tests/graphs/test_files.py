@@ -109,6 +109,26 @@ def test_only_a_named_weight_is_one(tmp_path: Path) -> None:
     assert notes_of(other) == ["columns ignored: cost"]
 
 
+def test_a_first_row_that_may_be_a_header_is_named(tmp_path: Path) -> None:
+    follows = "follower,followee\nann,bob\nbob,cid\ncid,ann\ndan,ann\n"
+    graph = read(tmp_path, follows)
+    assert "follower" in graph.node_ids
+    assert notes_of(graph) == [
+        "row 1 (follower, followee) taken as an edge, though no other has its ids "
+        "(input.header = yes if it names the columns)"
+    ]
+    assert read(tmp_path, follows, header="no").notes == []
+    named = read(tmp_path, follows, header="yes")
+    assert (named.node_ids, named.notes) == (["ann", "bob", "cid", "dan"], [])
+
+
+@pytest.mark.parametrize(
+    "content", ["1,2\n3,4\nx,3\n", "ann,bob\nbob,cid\n", "ann,bob\ncid,ann\n", "ann,bob\n"]
+)
+def test_a_first_row_like_others_needs_no_remark(tmp_path: Path, content: str) -> None:
+    assert read(tmp_path, content).notes == []
+
+
 COLUMNS = {
     "the first two": ("x,y\n1,2\n", {}),
     "known names": ("day,Target,SRC\n5,2,1\n", {}),

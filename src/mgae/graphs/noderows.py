@@ -38,7 +38,10 @@ class NodeRows:
 def node_hints(settings: InputSettings) -> Hints:
     """What tells the header of a table of nodes from its first node."""
     chosen = (settings.id_column, settings.label_column)
-    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen)
+    number = settings.id_column or ""
+    key = max(int(number) - 1, 0) if number.isdecimal() else 0
+    # A label may be called y itself, as beside n.
+    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen, LABEL_NAMES, key)
 
 
 def feature_rows(
