@@ -5,7 +5,7 @@ import torch
 from sklearn.base import clone
 
 import mgae
-from mgae.errors import ConfigError, GraphError
+from mgae.errors import ConfigError, GraphError, UnsupportedError
 from tests.conftest import toy_data
 
 SMALL = {"encoder": {"kind": "sage", "hidden_channels": 8}, "train": {"epochs": 2}}
@@ -53,7 +53,17 @@ def test_wrong_use_is_explained() -> None:
         model.score_links(torch.tensor([[0], [20]]))
 
 
-def test_a_node_table_knows_its_own_graph_only() -> None:
-    model = mgae.MGAE(**SMALL).fit(toy_data(num_features=None))
-    with pytest.raises(GraphError, match="its own 20 nodes only"):
-        model.embed(toy_data(num_nodes=9, num_edges=10, num_features=None))
+@pytest.mark.parametrize("features", [None, 6])
+def test_a_node_table_knows_its_own_nodes_only(features: int | None) -> None:
+    encoder = {**SMALL["encoder"], "inputs": "table"}
+    model = mgae.MGAE(**{**SMALL, "encoder": encoder}).fit(toy_data(num_features=features))
+    with pytest.raises(UnsupportedError, match="a table with a row for each node"):
+        model.embed(toy_data(num_nodes=9, num_edges=10, num_features=features))
+    assert model.embed(toy_data(num_features=features, seed=1)).shape == (20, 16)
+
+
+def test_ids_are_looked_at_before_the_training() -> None:
+    data = toy_data()
+    data.node_ids = [*range(19), "last"]
+    with pytest.raises(GraphError, match=r"node_ids must be all integers .*got 'last' at 19"):
+        mgae.MGAE(**SMALL).fit(data)

@@ -12,7 +12,10 @@ from torch_geometric.data import Data
 from mgae.config import RunConfig
 from mgae.errors import GraphError
 from mgae.graphs.checks import checked
+from mgae.graphs.convert import as_graph
 from mgae.graphs.message import MessageGraph
+from mgae.serving.features import require_same_features
+from mgae.serving.newcomers import require_inductive
 from mgae.serving.predictor import Predictor
 from mgae.trial import Trial
 
@@ -62,7 +65,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
             seed=self.seed,
             split={"val_ratio": self.val_ratio, "test_ratio": 0.0, "seed": self.seed},
         )
-        trial = Trial(config, checked(data))
+        trial = Trial(config, as_graph(data))
         fit = trial.fit()
         self.data_, self.split_ = trial.graph, trial.split
         self.config_, self.method_, self.graph_ = config, trial.method, trial.message
@@ -73,20 +76,17 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
     def embed(self, data: Data | None = None) -> Tensor:
         """All layers side by side, [nodes, K·d], of the fitted graph or of another one.
 
-        Another graph must have the same features; a model with a node table knows only its own.
+        Another graph must have the same features; a model with a node table knows only its own
+        nodes, though they may have other edges.
         """
-        graph = self._fitted() if data is None else MessageGraph.of(checked(data))
         known = self._fitted()
-        if graph.num_features != known.num_features:
-            raise GraphError(
-                f"the model knows {known.num_features} features, got {graph.num_features}"
-            )
-        if known.x is None and graph.num_nodes != known.num_nodes:
-            raise GraphError(
-                f"without features the model knows its own {known.num_nodes} nodes only, "
-                f"got {graph.num_nodes}"
-            )
-        return self.method_.embed(graph)
+        if data is None:
+            return self.method_.embed(known)
+        other = checked(data)
+        if other.node_ids != self.data_.node_ids:
+            require_inductive(self.method_)
+        require_same_features(self.data_, other)
+        return self.method_.embed(MessageGraph.of(other))
 
     def score_links(self, pairs: Tensor) -> Tensor:
         """A logit [n] for each of ``pairs`` [2, n], given all edges of the fitted graph."""

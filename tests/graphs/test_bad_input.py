@@ -245,6 +245,25 @@ REFUSED = {
         "{labels}, row 1: a label must be an integer or a text, got a list<element: int64>",
         labels=parquet(id=["a", "b"], label=[[1], [2]]),
     ),
+    "an empty path of features": Case(
+        "input.features is empty: name a file, or leave it out", options={"features": ""}
+    ),
+    "an empty path of labels": Case(
+        "input.labels is empty: name a file, or leave it out", options={"labels": ""}
+    ),
+    "an id column of no table": Case(
+        "input.id_column needs input.features or input.labels: name a file, or leave it out",
+        options={"id_column": "nosuch"},
+    ),
+    "a label column of no table": Case(
+        "input.label_column needs input.features or input.labels: name a file, or leave it out",
+        options={"label_column": "label"},
+    ),
+    "features that are missing without any": Case(
+        "input.missing needs input.features: name a file, or leave it out",
+        labels="id,label\na,1\nb,2\n",
+        options={"missing": "zero"},
+    ),
     "ids of a wrong type": Case(
         "{edges}, row 1: an id must be an integer or a text, got a list<element: string>",
         edges=parquet(source=[["a"]], target=[["b"]]),
@@ -410,6 +429,7 @@ def test_random_features_and_labels_are_read_or_refused_in_one_line(
 ) -> None:
     path = folder / "nodes.csv"
     path.write_bytes(content)
-    options = {"id_column": id_column, "label_column": label_column, "missing": missing}
-    read_or_refuse(folder / "edges.csv", FINE.encode(), features=str(path), **options)
+    options = {"id_column": id_column, "label_column": label_column}
+    features = {"features": str(path), "missing": missing}
+    read_or_refuse(folder / "edges.csv", FINE.encode(), **features, **options)
     read_or_refuse(folder / "edges.csv", FINE.encode(), labels=str(path), **options)

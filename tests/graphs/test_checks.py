@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -74,6 +75,13 @@ def test_nodes_without_edges_are_kept() -> None:
 def test_nodes_are_numbered_unless_they_have_ids() -> None:
     assert checked(graph_of([(0, 1)])).node_ids == [0, 1, 2, 3, 4, 5]
     assert checked(graph_of([(0, 1)], node_ids=list("abcdef"))).node_ids == list("abcdef")
+
+
+def test_ids_in_a_tensor_or_an_array_are_plain_ones() -> None:
+    for ids in (torch.arange(6) + 100, np.arange(6) + 100):
+        found = checked(graph_of([(0, 1)], node_ids=ids)).node_ids
+        assert found == [100, 101, 102, 103, 104, 105]
+        assert {type(node) for node in found} == {int}
 
 
 def test_edge_attributes_that_fit_no_longer_are_dropped() -> None:

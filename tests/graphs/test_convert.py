@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -10,8 +11,9 @@ import torch
 from scipy import sparse
 from torch_geometric.data import Data
 
-from mgae.errors import GraphError
+from mgae.errors import ConfigError, GraphError
 from mgae.graphs.convert import as_graph
+from mgae.graphs.store import save_graph, stored_graph
 from mgae.sections import InputSettings
 
 EDGES = pa.table({"source": ["b", "c"], "target": ["a", "b"], "weight": [2.0, 0.5]})
@@ -117,6 +119,45 @@ def test_a_data_keeps_what_it_has() -> None:
     assert data.edge_index.size(1) == 4
 
 
+def test_edge_attributes_of_a_data_are_said_to_be_ignored() -> None:
+    data = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2, edge_attr=torch.ones(1, 3))
+    assert as_graph(data).notes == ["the graph: edge_attr ignored (weights come by edge_weight)"]
+
+
+@pytest.mark.parametrize(
+    "ids", [torch.arange(3) + 7, np.arange(3) + 7, list(np.arange(3) + 7), (7, 8, 9)]
+)
+def test_ids_of_a_data_are_kept_as_integers(ids: Any, tmp_path: Path) -> None:
+    graph = as_graph(Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3, node_ids=ids))
+    assert graph.node_ids == [7, 8, 9]
+    save_graph(graph, tmp_path)
+    assert stored_graph(tmp_path).node_ids == [7, 8, 9]
+
+
+PLAIN = "node_ids must be all integers of 64 bits, or all texts, got "
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([1, "a", 2], PLAIN + "'a' at 1"),
+        (["a", "b", 2], PLAIN + "2 at 2"),
+        ([1, 2, 2**63], PLAIN + "9223372036854775808 at 2"),
+        (torch.tensor([0.5, 1, 2]), PLAIN + "0.5 at 0"),
+        ([(1, 2), (1, 3), (2, 3)], PLAIN + "(1, 2) at 0"),
+        ([None, 1, 2], PLAIN + "None at 0"),
+        ([0, True, 2], PLAIN + "True at 1"),
+        (["a", "b", "a"], "node_ids must be distinct, got 'a' for 2 nodes"),
+        (torch.tensor([5, 5, 5]), "node_ids must be distinct, got 5 for 3 nodes"),
+    ],
+)
+def test_ids_that_no_file_can_hold_are_refused(ids: Any, message: str) -> None:
+    data = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=3, node_ids=ids)
+    with pytest.raises(GraphError) as refusal:
+        as_graph(data)
+    assert str(refusal.value) == message
+
+
 def test_a_data_is_checked() -> None:
     with pytest.raises(GraphError, match="x must be finite"):
         as_graph(Data(x=torch.full((2, 1), torch.nan), edge_index=torch.tensor([[0], [1]])))
@@ -126,6 +167,11 @@ def test_files_beside_a_data_are_refused() -> None:
     data = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2)
     with pytest.raises(GraphError, match=r"input\.features does not go with a PyG Data"):
         as_graph(data, InputSettings(features="nodes.csv"))
+
+
+def test_settings_of_a_table_that_is_not_there_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"input\.id_column needs input\.features or input"):
+        as_graph(EDGES, InputSettings(id_column="key"))
 
 
 @pytest.mark.parametrize("obj", [None, 3, "edges.csv", [(0, 1)], np.eye(2)])

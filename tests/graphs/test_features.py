@@ -220,6 +220,28 @@ def test_classes_that_are_integers_are_in_their_order(tmp_path: Path) -> None:
     assert graph.y.tolist() == [1, 0, -1, 1]
 
 
+LABELS = {
+    "a label that is a known name": ("a,y\nb,n\nc,n\nd,y\n", {}, True),
+    "… which comes once, beside an integer": ("0,y\n1,n\n2,n\n3,n\n", {}, True),
+    "… beside an integer in a chosen column": ("y,0\nn,1\nn,2\nn,3\n", {"id_column": "2"}, True),
+    "a name above integers": ("who,y\n0,a\n1,b\n2,b\n3,b\n", {}, False),
+    "a name above texts": ("who,Class\na,x\nb,z\nc,z\nd,z\n", {}, False),
+    "no name above the index": (",y\n0,a\n1,b\n2,b\n3,b\n", {}, False),
+}
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_a_label_in_row_one_is_told_from_a_name(tmp_path: Path, case: str) -> None:
+    content, options, headless = LABELS[case]
+    (tmp_path / "labels.csv").write_text(content, encoding="utf-8")
+    ids = "0,1\n1,2\n2,3\n" if "0" in content else "a,b\nb,c\nc,d\n"
+    (tmp_path / "edges.csv").write_text(ids, encoding="utf-8")
+    settings = InputSettings(labels=str(tmp_path / "labels.csv"), **options)  # type: ignore[arg-type]
+    graph = read_graph(tmp_path / "edges.csv", settings)
+    assert ("y" in graph.class_names) is headless
+    assert (graph.y >= 0).all() and graph.notes == []
+
+
 def test_the_label_column_is_chosen_or_known_or_the_first_beside_the_id(tmp_path: Path) -> None:
     known = graph_with(tmp_path, labels="id,other,y\na,0,1\nb,0,2\nc,0,1\nd,0,2\n")
     chosen = graph_with(
@@ -318,3 +340,34 @@ def test_features_in_known_columns(tmp_path: Path) -> None:
     about.write_text("id,age\na,1\nb,1\nc,1\nd,1\n", encoding="utf-8")
     with pytest.raises(GraphError, match="no column for 'town=Bern', which the model was trained"):
         read_graph(tmp_path / "edges.csv", settings, known=known)
+
+
+def zips(folder: Path, *, odd: bool, known: KnownFeatures | None = None) -> Data:
+    """Nodes a to d with a zip code and a flag, of which only ``odd`` ones cannot be numbers."""
+    rows = ["a,0102,True,Ulm", "b,0100, False,", f"c,{'K1A' if odd else 'NA'},True,NA"]
+    rows.append("d,0100,maybe,1" if odd else "d,0199,False,2")
+    (folder / "edges.csv").write_text(EDGES, encoding="utf-8")
+    about = folder / "about.csv"
+    about.write_text("\n".join(["id,zip,member,town", *rows, ""]), encoding="utf-8")
+    return read_graph(folder / "edges.csv", InputSettings(features=str(about)), known=known)
+
+
+def test_what_was_text_in_training_is_text_again_whatever_it_looks_like(tmp_path: Path) -> None:
+    names = zips(tmp_path, odd=True).feature_names
+    assert names[:3] == ["zip=0100", "zip=0102", "zip=K1A"]
+    assert names[3:] == ["member=False", "member=True", "member=maybe", "town=1", "town=Ulm"]
+    again = zips(tmp_path, odd=False, known=KnownFeatures(tuple(names), np.zeros(8, np.float32)))
+    assert again.x[:, :3].tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]]
+    assert again.x[:, 3:6].tolist() == [[0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 0, 0]]
+    assert again.x[:, 6:].tolist() == [[0, 1], [0, 0], [0, 0], [0, 0]]
+    where = tmp_path / "about.csv"
+    assert again.notes == [
+        f"{where}: column 'zip': 1 of 3 values unknown to the model, set to zero: 0199",
+        f"{where}: column 'town': 1 of 2 values unknown to the model, set to zero: 2",
+    ]
+
+
+def test_texts_without_a_known_word_are_counted() -> None:
+    note = block_as(["f:a", "f:cat"], ["A cat sat", "two dogs", " ", None]).note
+    assert note == "1 of 2 values without a word that is known to the model, set to zero: two dogs"
+    assert block_as(["f:a"], ["a", None]).note == ""

@@ -16,8 +16,10 @@ from scipy import sparse
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
+from mgae.errors import GraphError
 from mgae.graphs.convert import as_graph
 from mgae.graphs.files import read_graph
+from mgae.graphs.opening import open_graph
 from mgae.sections import InputSettings
 
 PROPERTY = settings(deadline=None, max_examples=50)
@@ -105,6 +107,26 @@ def test_only_a_named_weight_is_one(tmp_path: Path) -> None:
     other = read(tmp_path, "source,target,cost,W\na,b,7,1\nb,c,8,2\n")
     assert other.edge_weight.tolist() == [1, 1, 2, 2]
     assert notes_of(other) == ["columns ignored: cost"]
+
+
+def test_a_first_row_that_may_be_a_header_is_named(tmp_path: Path) -> None:
+    follows = "follower,followee\nann,bob\nbob,cid\ncid,ann\ndan,ann\n"
+    graph = read(tmp_path, follows)
+    assert "follower" in graph.node_ids
+    assert notes_of(graph) == [
+        "row 1 (follower, followee) taken as an edge, though no other has its ids "
+        "(input.header = yes if it names the columns)"
+    ]
+    assert read(tmp_path, follows, header="no").notes == []
+    named = read(tmp_path, follows, header="yes")
+    assert (named.node_ids, named.notes) == (["ann", "bob", "cid", "dan"], [])
+
+
+@pytest.mark.parametrize(
+    "content", ["1,2\n3,4\nx,3\n", "ann,bob\nbob,cid\n", "ann,bob\ncid,ann\n", "ann,bob\n"]
+)
+def test_a_first_row_like_others_needs_no_remark(tmp_path: Path, content: str) -> None:
+    assert read(tmp_path, content).notes == []
 
 
 COLUMNS = {
@@ -244,8 +266,19 @@ def test_the_home_folder_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "edges.csv").write_text("a,b\n", encoding="utf-8")
     (tmp_path / "nodes.csv").write_text("id,f\na,1\nb,2\n", encoding="utf-8")
-    graph = read_graph("~/edges.csv", InputSettings(features="~/nodes.csv"))
-    assert graph.x.tolist() == [[1], [2]]
+    for read_it in (read_graph, open_graph):
+        graph = read_it("~/edges.csv", InputSettings(features="~/nodes.csv"))
+        assert graph.x.tolist() == [[1], [2]]
+
+
+def test_a_tilde_that_is_nobodys_home_belongs_to_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "~edges.csv").write_text("a,b\n", encoding="utf-8")
+    assert open_graph("~edges.csv").node_ids == ["a", "b"]
+    with pytest.raises(GraphError, match=r"there is no file ~nosuch-user/edges\.csv"):
+        open_graph("~nosuch-user/edges.csv")
 
 
 def test_the_input_stays_as_it_is(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from scipy import io as scipy_io
 from scipy import sparse
 from torch_geometric.data import Data
 
-from mgae.errors import GraphError
+from mgae.errors import ConfigError, GraphError
 from mgae.graphs.files import read_graph
 from mgae.sections import InputSettings
 
@@ -90,6 +90,35 @@ def test_attributes_are_named_and_ignored(tmp_path: Path) -> None:
         "node attributes ignored: color (features come by input.features)",
         "edge attributes ignored: since",
     ]
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_the_weight_may_have_another_name(tmp_path: Path, name: str) -> None:
+    graph = nx.Graph()
+    graph.add_edge("a", "b", weight=1.0, kilos="0.5")  # Pajek writes texts alone
+    WRITERS[name](graph, tmp_path / name)
+    read = read_graph(tmp_path / name, InputSettings(weight_column="kilos"))
+    assert edges_of(read) == both_ways({("a", "b"): 0.5})
+    assert not any("kilos" in note for note in read.notes)
+    with pytest.raises(GraphError) as refusal:
+        read_graph(tmp_path / name, InputSettings(weight_column="kilo"))
+    assert "has no edge attribute 'kilo' (input.weight_column): edge" in str(refusal.value)
+    assert "(did you mean kilos?)" in str(refusal.value)
+
+
+def test_columns_of_what_is_no_table_are_refused(tmp_path: Path) -> None:
+    nx.write_gml(nx.Graph([("a", "b")]), tmp_path / "a.gml")
+    sparse.save_npz(tmp_path / "a.npz", sparse.coo_array(MATRIX))
+    scipy_io.mmwrite(tmp_path / "a.mtx", sparse.coo_array(MATRIX))
+    ends, all_three = ("source", "target"), ("source", "target", "weight")
+    for name, columns in (("a.gml", ends), ("a.npz", all_three), ("a.mtx", all_three)):
+        for column in columns:
+            settings = InputSettings(**{f"{column}_column": "1"})  # type: ignore[arg-type]
+            message = rf"input\.{column}_column is for tables, and .*{name}"
+            with pytest.raises(ConfigError, match=message):
+                read_graph(tmp_path / name, settings)
+    with pytest.raises(GraphError, match=r"no edge attribute '1' .*edge attributes are none"):
+        read_graph(tmp_path / "a.gml", InputSettings(weight_column="1"))
 
 
 def test_edges_of_a_multigraph_are_merged(tmp_path: Path) -> None:

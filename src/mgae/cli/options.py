@@ -50,5 +50,11 @@ def at_least_one(option: str) -> Callable[[str], int]:
 
 
 def input_table(**given: Any) -> dict[str, Any]:
-    """The settings of ``[input]`` that were given."""
-    return {key: value for key, value in given.items() if value}
+    """The settings of ``[input]`` that were given, also empty ones.
+
+    An option of an unset shell variable is empty: who gave it wants to know.
+
+    >>> input_table(features="", labels=None, directed=False)
+    {'features': ''}
+    """
+    return {key: value for key, value in given.items() if value is not None and value is not False}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -70,9 +72,39 @@ def _rest(data: Data) -> Data:
 def _node_ids(data: Data, num_nodes: int) -> list[Any]:
     if data.get("node_ids") is None:
         return list(range(num_nodes))
-    if len(data.node_ids) != num_nodes:
-        raise GraphError(f"node_ids must name {num_nodes:,} nodes, got {len(data.node_ids):,}")
-    return list(data.node_ids)
+    ids = data.node_ids.tolist() if hasattr(data.node_ids, "tolist") else list(data.node_ids)
+    if len(ids) != num_nodes:
+        raise GraphError(f"node_ids must name {num_nodes:,} nodes, got {len(ids):,}")
+    return ids
+
+
+def plain_ids(ids: Sequence[Any]) -> list[Any]:
+    """The same ids, such as a file can hold: all integers, or all texts, no two alike.
+
+    Raises:
+        GraphError: at the first that is not.
+
+    >>> plain_ids(list(np.arange(3)))
+    [0, 1, 2]
+    """
+    plain = [node.item() if isinstance(node, np.generic) else node for node in ids]
+    kind = str if isinstance(plain[0], str) else int
+    for place, node in enumerate(plain):
+        if not _is_plain(node, kind):
+            got = " ".join(repr(node)[:80].split())
+            raise GraphError(
+                f"node_ids must be all integers of 64 bits, or all texts, got {got} at {place:,}"
+            )
+    if len(set(plain)) < len(plain):
+        twice, count = Counter(plain).most_common(1)[0]
+        raise GraphError(f"node_ids must be distinct, got {twice!r} for {count:,} nodes")
+    return plain
+
+
+def _is_plain(node: Any, kind: type) -> bool:
+    if kind is str:
+        return isinstance(node, str)
+    return type(node) is int and -(2**63) <= node < 2**63
 
 
 def _num_nodes(data: Data) -> int:

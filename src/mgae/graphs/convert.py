@@ -11,9 +11,9 @@ from scipy import sparse
 from torch_geometric.data import Data
 
 from mgae.errors import GraphError
-from mgae.graphs.checks import checked
+from mgae.graphs.checks import checked, plain_ids
 from mgae.graphs.edges import EdgeList, edges_of_table
-from mgae.graphs.files import assembled
+from mgae.graphs.files import assembled, refuse_idle
 from mgae.graphs.formats import edges_of_matrix, edges_of_networkx
 from mgae.graphs.ids import counted
 from mgae.graphs.tables import ArrowTable
@@ -31,20 +31,22 @@ def as_graph(obj: Any, settings: InputSettings = _DEFAULTS) -> Data:
 
     Raises:
         GraphError: where the object is none of these, or no graph comes of it.
+        ConfigError: at a setting that is for no file here.
 
     >>> as_graph(nx.Graph([("b", "a"), ("a", "c")])).node_ids
     ['a', 'b', 'c']
     """
     if isinstance(obj, Data):
         return _checked_data(obj, settings)
+    refuse_idle(settings)
     return assembled(_edges(obj, settings), "graph", settings)
 
 
 def _edges(obj: Any, settings: InputSettings) -> EdgeList:
     if isinstance(obj, nx.Graph):
-        return edges_of_networkx(obj, "the graph", settings.directed)
+        return edges_of_networkx(obj, "the graph", settings)
     if sparse.issparse(obj):
-        return edges_of_matrix(obj, "the matrix")
+        return edges_of_matrix(obj, "the matrix", settings)
     return edges_of_table(ArrowTable("the table", arrow_table(obj)), settings)
 
 
@@ -76,9 +78,13 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
         if getattr(settings, field) is not None:
             raise GraphError(f"input.{field} does not go with a PyG Data: put it into the Data")
     graph = checked(data)
+    # Not in `checked`: the nodes that a predictor adds have ids which are never written.
+    graph.node_ids = plain_ids(graph.node_ids)
     dropped = data.edge_index.size(1) - graph.edge_index.size(1)
     graph.name = data.get("name") or "graph"
     graph.notes = list(data.get("notes") or [])
+    if data.get("edge_attr") is not None:
+        graph.notes.append("the graph: edge_attr ignored (weights come by edge_weight)")
     if dropped:
         graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
     return graph

@@ -73,20 +73,25 @@ class TextTable:
         numbered = tuple(f"column{number}" for number in range(1, self.layout.width + 1))
         return self.layout.names or numbered
 
-    def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
+    def read(
+        self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
+    ) -> list[pa.ChunkedArray]:
         """These columns, those also in ``text`` as it stands there, others as what they look like.
+
+        Those also in ``words`` are texts whatever they look like.
 
         Raises:
             GraphError: at a ragged row, or one that is not in UTF-8.
         """
         with readable(self.path):
-            tables = self._tables(columns, text)
+            tables = self._tables(columns, {*text, *words})
             # What looks like numbers above may turn out to be text below.
             unclear = {c for c in columns if _kind(tables, c) is None}
             if unclear:
-                tables = self._tables(columns, {*text, *unclear})
+                tables = self._tables(columns, {*text, *words, *unclear})
         found = {column: _joined(tables, column) for column in columns}
-        return [found[c] if c in text else self._typed(found[c]) for c in columns]
+        found |= {c: _without_nothing(found[c]) for c in words}
+        return [found[c] if c in text or c in words else self._typed(found[c]) for c in columns]
 
     def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
         """These columns as they stand there, some rows at a time.
@@ -164,14 +169,12 @@ class TextTable:
                 yield line + self.layout.lines, fields
 
     def _typed(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Texts without the blanks around them and the words for nothing; numbers, if all are."""
+        """Texts without the words for nothing; numbers, if all are."""
         if pa.types.is_binary(column.type):  # how pyarrow takes what is no UTF-8
             self._refuse_other_than_utf8()
         if not pa.types.is_string(column.type):
             return column
-        column = pc.utf8_trim_whitespace(column)
-        nothing = pc.is_in(column, pa.array(NULLS))
-        column = pc.if_else(nothing, pa.scalar(None, pa.string()), column)
+        column = _without_nothing(column)
         try:
             return column.cast(pa.float64())
         except pa.ArrowInvalid:
@@ -210,6 +213,13 @@ def _with_rows(piece: bytes, delimiter: str) -> Iterator[bytes]:
         piece = cleaned(piece, delimiter)
     if piece.strip(b" \r\n"):
         yield piece
+
+
+def _without_nothing(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Texts without the blanks around them, and nulls for the words that say so."""
+    texts = pc.utf8_trim_whitespace(texts)
+    nothing = pc.is_in(texts, pa.array(NULLS))
+    return pc.if_else(nothing, pa.scalar(None, pa.string()), texts)
 
 
 def _kind(tables: list[pa.Table], column: int) -> pa.DataType | None:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from mgae.errors import GraphError
 from mgae.graphs.ids import Ids, first_refused, listed, undictionaried
-from mgae.graphs.layout import Hints
+from mgae.graphs.layout import Hints, is_number
 from mgae.graphs.tables import Table, find_column
 from mgae.sections import InputSettings
 
@@ -66,8 +66,21 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     ids = Ids.of(columns[:2], table.place)
     ignored = [name for number, name in enumerate(table.names) if number not in used]
     notes = [f"{table.where}: columns ignored: {listed(ignored, 20)}"] if ignored else []
+    if settings.header == "auto" and not table.named:
+        notes += _doubtful_row(table.where, ids)
     weights = None if weight is None else weights_of(columns[2], table)
     return EdgeList(table.where, ids, weights, notes=tuple(notes))
+
+
+def _doubtful_row(where: str, ids: Ids) -> list[str]:
+    """A note where row 1 may be a header of unusual names: texts, and in no other row."""
+    ends = [int(codes[0]) for codes in ids.codes if len(codes) > 1]
+    texts = [ids.texts[end].as_py() for end in ends]
+    again = (np.count_nonzero(codes[1:] == end) for codes in ids.codes for end in ends)
+    if not texts or any(is_number(text) for text in texts) or any(again):
+        return []
+    row = f"row 1 ({listed(texts)}) taken as an edge, though no other has its ids"
+    return [f"{where}: {row} (input.header = yes if it names the columns)"]
 
 
 def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from mgae.errors import GraphError
-from mgae.graphs.ids import listed, undictionaried
+from mgae.graphs.ids import counted, listed, undictionaried
 
+TEXT_MARKS = ("=", ":")  # behind the name of a text column: before a value, before a word
 MOST_VALUES = 100  # of a text column that gets a column for each
 MOST_CATEGORIES = 1000  # … where its type says that it is categorical
 MOST_WORDS = 512
@@ -75,7 +76,7 @@ def encoded(name: str, column: pa.ChunkedArray, place: Place) -> Block:
 def encoded_as(name: str, column: pa.ChunkedArray, known: Sequence[str], place: Place) -> Block:
     """A column as numbers in the ``known`` columns that once came of it, and in no others.
 
-    A value or word that was not among them leaves zeros.
+    A value or word that was not among them leaves zeros, and the note counts what has only these.
 
     Raises:
         GraphError: where the column is of another kind than it was.
@@ -85,11 +86,12 @@ def encoded_as(name: str, column: pa.ChunkedArray, known: Sequence[str], place: 
     [[0.0, 1.0], [0.0, 0.0]]
     """
     mark = known[0][len(name) : len(name) + 1]
-    if mark in ("=", ":"):
-        texts = undictionaried(column).cast(pa.string()).combine_chunks()
+    if mark in TEXT_MARKS:
+        texts = pc.utf8_trim_whitespace(undictionaried(column).cast(pa.string()).combine_chunks())
         values = [entry.removeprefix(name + mark) for entry in known]
-        row, value = _held_values(texts) if mark == "=" else _held_texts(texts)
-        return Block(_indicators(row, value, values, len(texts)), tuple(known))
+        row, value = _held_texts(texts) if mark == ":" else (np.arange(len(texts)), texts)
+        indicators = _indicators(row, value, values, len(texts))
+        return Block(indicators, tuple(known), _unknown(texts, indicators, mark))
     block = encoded(name, column, place)
     if block.names and block.names != tuple(known):
         raise GraphError(
@@ -99,8 +101,16 @@ def encoded_as(name: str, column: pa.ChunkedArray, known: Sequence[str], place: 
     return block if block.names else Block(np.full((len(column), len(known)), np.nan), tuple(known))
 
 
-def _held_values(texts: pa.Array) -> tuple[np.ndarray, pa.Array]:
-    return np.arange(len(texts)), pc.utf8_trim_whitespace(texts)
+def _unknown(texts: pa.Array, indicators: np.ndarray, mark: str) -> str:
+    """How many of the texts that are there leave zeros alone, and which; nothing where none do."""
+    given = pc.fill_null(pc.not_equal(texts, ""), False).to_numpy(zero_copy_only=False)
+    strange = given & ~indicators.any(axis=1)
+    if not strange.any():
+        return ""
+    what = "without a word that is known" if mark == ":" else "unknown"
+    which = listed(texts.filter(pa.array(strange)).unique().to_pylist(), 3)
+    count = f"{strange.sum():,} of {counted(int(given.sum()), 'value')}"
+    return f"{count} {what} to the model, set to zero: {which}"
 
 
 def _held_texts(texts: pa.Array) -> tuple[np.ndarray, pa.Array]:

@@ -11,7 +11,7 @@ from torch import Tensor
 from mgae.errors import GraphError
 from mgae.graphs.encoding import encoded, encoded_as
 from mgae.graphs.ids import Nodes, counted, listed
-from mgae.graphs.noderows import NodeRows
+from mgae.graphs.noderows import NodeRows, origin
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,8 @@ def features(
     if known is None:
         values, names, notes = _encoded_columns(rows, order)
     else:
-        values, names, notes = _known_columns(rows, known)[order], list(known.names), []
+        values, notes = _known_columns(rows, known)
+        values, names = values[order], list(known.names)
     if not names:
         raise GraphError(f"{where} has no values beside the ids")
     x = np.zeros((len(nodes.ids), len(names)), np.float32)
@@ -74,33 +75,30 @@ def _encoded_columns(rows: NodeRows, order: np.ndarray) -> tuple[np.ndarray, lis
     return np.concatenate(blocks, axis=1), names, notes
 
 
-def _known_columns(rows: NodeRows, known: KnownFeatures) -> np.ndarray:
-    """The rows' features in the known columns, [rows, F]."""
+def _known_columns(rows: NodeRows, known: KnownFeatures) -> tuple[np.ndarray, list[str]]:
+    """The rows' features in the known columns, [rows, F], and notes."""
+    notes = []
     found = np.empty((len(rows.ids.codes[0]), len(known.names)), np.float32)
     origin = [_origin(name, rows) for name in known.names]
     for number, name in enumerate(rows.names):
         places = [place for place, column in enumerate(origin) if column == number]
         if places:
             names = [known.names[place] for place in places]
-            found[:, places] = encoded_as(
-                name, rows.columns[number], names, rows.table.place
-            ).values
-    return np.where(np.isnan(found), known.mean, found)
+            block = encoded_as(name, rows.columns[number], names, rows.table.place)
+            found[:, places] = block.values
+            notes += [f"column {name!r}: {block.note}"] if block.note else []
+    return np.where(np.isnan(found), known.mean, found), notes
 
 
 def _origin(known: str, rows: NodeRows) -> int:
-    """The number of the column that a known one comes of: the longest name that fits."""
-    fitting = [
-        name
-        for name in rows.names
-        if known == name or known.startswith(tuple(name + m for m in "=:["))
-    ]
-    if not fitting:
+    """The number of the column that a known one comes of."""
+    place = origin(known, rows.names)
+    if place is None:
         raise GraphError(
             f"{rows.table.where} has no column for {known!r}, which the model was trained on: "
             f"its columns are {listed(rows.names, 20)}"
         )
-    return rows.names.index(max(fitting, key=len))
+    return place
 
 
 def _filled(values: np.ndarray) -> tuple[np.ndarray, int]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 from torch_geometric.data import Data
 
+from mgae.errors import ConfigError
 from mgae.graphs.checks import checked
 from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import EdgeList, edge_hints, edges_of_table
@@ -19,9 +20,15 @@ from mgae.graphs.noderows import NodeRows, feature_rows, label_rows, node_hints
 from mgae.graphs.tables import open_table
 from mgae.sections import InputSettings
 
-__all__ = ["OnProgress", "assembled", "read_graph"]
+__all__ = ["OnProgress", "assembled", "read_graph", "refuse_idle", "user_path"]
 
 _DEFAULTS = InputSettings()
+# Settings that are about tables of nodes, and which tables these are.
+_NEEDS = {
+    "missing": ("features",),
+    "id_column": ("features", "labels"),
+    "label_column": ("features", "labels"),
+}
 
 
 def read_graph(
@@ -46,14 +53,44 @@ def read_graph(
 
     Raises:
         GraphError: where a file cannot be read, with its line and what to do.
+        ConfigError: at a setting that is for no file here.
     """
-    path, on_progress = Path(path).expanduser(), on_progress or _silent
-    edges = edges_of_file(path, settings.directed, on_progress)
+    refuse_idle(settings)
+    path, on_progress = user_path(path), on_progress or _silent
+    edges = edges_of_file(path, settings, on_progress)
     if edges is None:
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
     name = path.name.removesuffix(".gz")
     return assembled(edges, Path(name).stem, settings, on_progress, known)
+
+
+def user_path(text: str | Path) -> Path:
+    """A path as a shell takes it: ``~`` is the home folder, ``~name`` a file if nobody's.
+
+    >>> str(user_path("~edges.csv"))
+    '~edges.csv'
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
+def refuse_idle(settings: InputSettings) -> None:
+    """Refuse settings that say how to read a table of nodes where there is none, or no path to it.
+
+    Raises:
+        ConfigError: at the first of them.
+    """
+    for key in ("features", "labels"):
+        if getattr(settings, key) == "":
+            raise ConfigError(f"input.{key} is empty: name a file, or leave it out")
+    for key, files in _NEEDS.items():
+        needed = " or ".join(f"input.{file}" for file in files)
+        given = getattr(settings, key) != getattr(_DEFAULTS, key)
+        if given and not any(getattr(settings, f) for f in files):
+            raise ConfigError(f"input.{key} needs {needed}: name a file, or leave it out")
 
 
 def assembled(
@@ -69,7 +106,7 @@ def assembled(
         GraphError: where a file cannot be read or does not fit the edges.
     """
     on_progress = on_progress or _silent
-    about = _feature_rows(settings, on_progress)
+    about = _feature_rows(settings, on_progress, known)
     on_progress("ordering the nodes", 0.0)
     nodes = Nodes.of(edges.ids, *(group for group in (edges.nodes, about and about.ids) if group))
     on_progress("merging the edges", 0.0)
@@ -90,13 +127,16 @@ def assembled(
     return checked(data)
 
 
-def _feature_rows(settings: InputSettings, on_progress: OnProgress) -> NodeRows | None:
+def _feature_rows(
+    settings: InputSettings, on_progress: OnProgress, known: KnownFeatures | None
+) -> NodeRows | None:
     if settings.features is None:
         return None
-    path = Path(settings.features).expanduser()
+    path = user_path(settings.features)
     labeled = _label_path(settings)
+    with_labels = labeled is not None and _same(labeled, path)
     table = open_table(path, node_hints(settings), on_progress)
-    return feature_rows(table, settings, with_labels=labeled is not None and _same(labeled, path))
+    return feature_rows(table, settings, with_labels, known.names if known else ())
 
 
 def _label_rows(settings: InputSettings, on_progress: OnProgress) -> NodeRows | None:
@@ -110,7 +150,7 @@ def _label_path(settings: InputSettings) -> Path | None:
     """The labels' own file, or the features' where only a column is named."""
     within = settings.features if settings.label_column is not None else None
     path = settings.labels or within
-    return None if path is None else Path(path).expanduser()
+    return None if path is None else user_path(path)
 
 
 def _same(one: Path, other: Path) -> bool:

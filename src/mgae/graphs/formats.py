@@ -13,22 +13,25 @@ import numpy as np
 import pyarrow as pa
 from scipy import sparse
 
-from mgae.errors import GraphError
+from mgae.errors import ConfigError, GraphError, hint
 from mgae.graphs.delimited import OnProgress, opened, readable
 from mgae.graphs.edges import EdgeList, checked_weights, wrong_weight
 from mgae.graphs.ids import Ids, listed
 from mgae.graphs.matrixmarket import read_matrix_market
+from mgae.sections import InputSettings
 
 
-def edges_of_file(path: Path, directed: bool, on_progress: OnProgress) -> EdgeList | None:
+def edges_of_file(path: Path, settings: InputSettings, on_progress: OnProgress) -> EdgeList | None:
     """The edges in a file whose ending names one of these formats, or None with another ending.
 
     Raises:
         GraphError: where it is not in that format.
+        ConfigError: where ``settings`` name a column that the format has not.
     """
     ending = Path(path.name.lower().removesuffix(".gz")).suffix
     if ending == ".mtx":
-        return edges_of_matrix(read_matrix_market(path, on_progress), str(path), first=1)
+        matrix = read_matrix_market(path, on_progress)
+        return edges_of_matrix(matrix, str(path), settings, first=1)
     if ending not in _FORMATS:
         return None
     name, read = _FORMATS[ending]
@@ -41,23 +44,27 @@ def edges_of_file(path: Path, directed: bool, on_progress: OnProgress) -> EdgeLi
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise GraphError(f"{path} is not a valid {name} file: {reason}") from None
     if isinstance(graph, nx.Graph):
-        return edges_of_networkx(graph, str(path), directed)
-    return edges_of_matrix(graph, str(path))
+        return edges_of_networkx(graph, str(path), settings)
+    return edges_of_matrix(graph, str(path), settings)
 
 
-def edges_of_networkx(graph: nx.Graph[Any], where: str, directed: bool) -> EdgeList:
-    """The edges of a networkx graph, with their ``weight`` where they have it.
+def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings) -> EdgeList:
+    """The edges of a networkx graph, with their ``weight``, or the attribute that is set for it.
 
     Raises:
-        GraphError: at two nodes of the same name, or a wrong weight.
+        GraphError: at two nodes of the same name, or a wrong weight, or where none has it.
+        ConfigError: where ``settings`` name a column for the ends of an edge.
     """
+    _refuse_columns(settings, "source_column target_column", f"{where} says itself what is joined")
     names = [str(node).strip() for node in graph]
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise GraphError(f"{where} has two nodes that are called {twice!r}: rename one of them")
     edges = list(graph.edges(data=True))
-    weights = [data.get("weight") for _, _, data in edges]
+    attributes = {name for _, _, data in edges for name in data}
+    weight = _weight_name(where, settings.weight_column, attributes)
+    weights = [data.get(weight) for _, _, data in edges]
     pairs = [(str(source), str(target)) for source, target, _ in edges]
-    if directed and not graph.is_directed():
+    if settings.directed and not graph.is_directed():
         pairs, weights = pairs + [(target, source) for source, target in pairs], weights * 2
 
     def place(row: int) -> str:
@@ -68,7 +75,26 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, directed: bool) -> EdgeL
         Ids.of([_texts(where, (pair[end] for pair in pairs)) for end in (0, 1)], place),
         _weights(weights, place),
         Ids.of([_texts(where, names)], lambda row: f"{where}, node {row + 1}"),
-        tuple(f"{where}: {note}" for note in _remarks(graph, directed)),
+        tuple(
+            f"{where}: {note}" for note in _remarks(graph, settings.directed, attributes - {weight})
+        ),
+    )
+
+
+def _refuse_columns(settings: InputSettings, keys: str, reason: str) -> None:
+    """Say that a column does not go with what is no table, rather than pass over it."""
+    for key in keys.split():
+        if getattr(settings, key) is not None:
+            raise ConfigError(f"input.{key} is for tables, and {reason}: leave it out")
+
+
+def _weight_name(where: str, chosen: str | None, attributes: set[Any]) -> str:
+    if chosen is None or chosen in attributes:
+        return chosen or "weight"
+    names = sorted(map(str, attributes))
+    raise GraphError(
+        f"{where} has no edge attribute {chosen!r} (input.weight_column): "
+        f"edge attributes are {listed(names, 20) or 'none'}{hint(chosen, names)}"
     )
 
 
@@ -91,24 +117,25 @@ def _weights(weights: list[Any], place: Callable[[int], str]) -> np.ndarray | No
     return checked_weights(numbers, place)
 
 
-def _remarks(graph: nx.Graph[Any], directed: bool) -> Iterator[str]:
+def _remarks(graph: nx.Graph[Any], directed: bool, ignored: set[Any]) -> Iterator[str]:
     if graph.is_directed() and not directed:
         yield "its directed edges are taken as undirected (input.directed keeps their direction)"
     if names := sorted({str(name) for _, data in graph.nodes(data=True) for name in data}):
         yield f"node attributes ignored: {listed(names)} (features come by input.features)"
-    of_edges = {str(name) for _, _, data in graph.edges(data=True) for name in data}
-    if names := sorted(of_edges - {"weight"}):
+    if names := sorted(map(str, ignored)):
         yield f"edge attributes ignored: {listed(names)}"
 
 
-def edges_of_matrix(matrix: Any, where: str, first: int = 0) -> EdgeList:
+def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int = 0) -> EdgeList:
     """The non-zeros of an adjacency matrix, row to column, as weights unless all are one.
 
     Nodes are numbered from ``first``.
 
     Raises:
         GraphError: where it is not square, or has a wrong weight.
+        ConfigError: where ``settings`` name a column of a table.
     """
+    _refuse_columns(settings, "source_column target_column weight_column", f"{where} is a matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         shape = " × ".join(map(str, matrix.shape))
         raise GraphError(f"{where}: an adjacency matrix must be square, got {shape}")

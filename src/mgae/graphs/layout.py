@@ -16,6 +16,7 @@ from mgae.errors import GraphError
 NULLS = ("", "NA", "N/A", "null", "NULL", "None")
 _DELIMITERS = ("\t", ";", ",", "|")
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?\d+")
 # "# words" is a comment; "#tag" may be somebody's id.
 _COMMENT = re.compile(r"[#%](?:[\s#%]|$)")
 _COMMENT_LINES = re.compile(rb"(?m)^[#%](?=[\s#%]|$).*\n?")
@@ -32,12 +33,16 @@ class Hints:
         header: ``auto``, ``yes`` or ``no``.
         known: names, in lower case, of which ``needed`` in row 1 make it a header.
         chosen: columns that the user asked for.
+        values: those of the known names that may as well be values of a row.
+        key: the number of the column with the ids, where ``values`` are to be told from names.
     """
 
     header: str = "auto"
     known: frozenset[str] = frozenset()
     needed: int = 1
     chosen: tuple[str | None, ...] = ()
+    values: frozenset[str] = frozenset()
+    key: int = 0
 
 
 @dataclass(frozen=True)
@@ -183,17 +188,36 @@ def _has_header(rows: list[list[str]], hints: Hints) -> bool:
     first = [_name(cell, number) for number, cell in enumerate(rows[0], 1)]
     if any(name in first for name in hints.chosen if name and not name.isdecimal()):
         return True
-    if sum(name.lower() in hints.known for name in first) >= hints.needed:
+    hits = [name.lower() for name in first if name.lower() in hints.known]
+    if len(hits) >= hints.needed and not (hints.values.issuperset(hits) and _is_row(rows, hints)):
         return True
     return any(_is_heading(cells) for cells in zip(*rows, strict=False))
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell reads as a number.
+
+    >>> is_number("-1e3"), is_number("1st")
+    (True, False)
+    """
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _is_row(rows: list[list[str]], hints: Hints) -> bool:
+    """Whether row 1 is like those below: an integer for its id, or a value that comes again."""
+    columns = [[cell.strip() for cell in cells] for cells in zip(*rows, strict=False)]
+    keys = columns[hints.key] if hints.key < len(columns) else []
+    if len(keys) > 1 and all(_INTEGER.fullmatch(key) for key in keys):
+        return True
+    return any(top.lower() in hints.values and top in below for top, *below in columns)
 
 
 def _is_heading(cells: tuple[str, ...]) -> bool:
     """Whether there are only numbers below a text."""
     top, *below = [cell.strip() for cell in cells]
     below = [cell for cell in below if cell not in NULLS]
-    numbers = bool(below) and all(_NUMBER.fullmatch(cell) for cell in below)
-    return numbers and top not in NULLS and not _NUMBER.fullmatch(top)
+    numbers = bool(below) and all(map(is_number, below))
+    return numbers and top not in NULLS and not is_number(top)
 
 
 def _name(cell: str, number: int) -> str:

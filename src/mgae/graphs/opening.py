@@ -11,7 +11,7 @@ from mgae.errors import ConfigError, GraphError, UnknownName
 from mgae.graphs.catalogue import load_graph
 from mgae.graphs.convert import as_graph
 from mgae.graphs.features import KnownFeatures
-from mgae.graphs.files import OnProgress, read_graph
+from mgae.graphs.files import OnProgress, read_graph, user_path
 from mgae.registry import DATASETS
 from mgae.sections import InputSettings
 
@@ -43,9 +43,10 @@ def open_graph(
     if str(graph) in DATASETS:
         _refuse_input(str(graph), settings)
         return load_graph(str(graph))
-    if Path(graph).exists():
-        return read_graph(graph, settings, on_progress, known)
-    if Path(graph).suffix or len(Path(graph).parts) > 1:
+    path = user_path(graph)
+    if path.exists():
+        return read_graph(path, settings, on_progress, known)
+    if path.suffix or len(path.parts) > 1:
         raise GraphError(
             f"there is no file {graph}: give a path, or a name that mgae datasets lists"
         )

@@ -29,8 +29,13 @@ class Table(Protocol):
     @property
     def named(self) -> bool: ...  # noqa: D102
 
-    def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
-        """The columns of these numbers; where types are a guess, ``text`` is not to be guessed."""
+    def read(
+        self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
+    ) -> list[pa.ChunkedArray]:
+        """The columns of these numbers; where types are a guess, these two are not to be guessed.
+
+        ``text`` comes as it stands there, ``words`` without the blanks around it and with nulls.
+        """
 
     def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
         """The columns of these numbers, some rows at a time, none of their types guessed."""
@@ -87,7 +92,9 @@ class ArrowTable:
         """Of the columns."""
         return tuple(self.table.column_names)
 
-    def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
+    def read(
+        self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
+    ) -> list[pa.ChunkedArray]:
         """These columns, as they are."""
         return [self.table.column(column) for column in columns]
 
@@ -114,7 +121,9 @@ class ParquetTable:
         """The file's name."""
         return str(self.path)
 
-    def read(self, columns: Sequence[int], text: Collection[int]) -> list[pa.ChunkedArray]:
+    def read(
+        self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
+    ) -> list[pa.ChunkedArray]:
         """These columns, as they are."""
         wanted = [self.names[column] for column in columns]
         groups = []
