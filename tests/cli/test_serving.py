@@ -143,6 +143,7 @@ def test_another_graph_is_embedded_in_the_columns_of_the_training(
     code, printed, err = call(capsys, "embed", folder / "run", *given, "-o", out)
     assert code == 0, err
     assert "25 nodes" in printed
+    assert "column 'town': 1 of 25 values unknown to the model, set to zero: Rom" in err
     found = {row["node_id"]: row["embedding"] for row in pq.read_table(out).to_pylist()}
     stored = pq.read_table(folder / "run" / "embeddings.parquet").to_pylist()
     far = next(row for row in stored if row["node_id"] == "E of Bern")

@@ -51,16 +51,19 @@ def embed(
     )  # fmt: skip
     if given and graph is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} needs --graph")
+    notes: list[str] = []
     with StageProgress(shown=not quiet) as progress:
         predictor = _load(run, number, progress)
         if graph is None:
             nodes, matrix = predictor.nodes, predictor.embed()
         else:
             data = _open(predictor, graph, given, progress)
+            notes = list(data.get("notes") or [])
             progress.on_share("embedding", 0.0)
             nodes, matrix = NodeIndex(data.node_ids), predictor.embed_graph(data)
         progress.on_share(f"writing {out.name}", 0.0)
         write_matrix(out, nodes.column, matrix)
+    _say(notes, quiet)
     typer.echo(f"{out}: {matrix.shape[0]:,} nodes, {matrix.shape[1]} numbers each")
 
 
