@@ -1,0 +1,28 @@
+"""Pictures of tables: what is drawn, and what is left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mgae.reproduction.document import document
+from mgae.reproduction.drawing import picture
+from mgae.reproduction.tables import table
+from tests.reproduction.test_tables import done, made
+
+
+def strict(figures: dict[str, float]) -> dict[str, Any]:
+    """Table 2 by the strict protocol, with one row on one graph."""
+    spec = table("links-planetoid", "strict")
+    record = done([50.0], [])
+    record["test"] = {
+        name: {"values": [value], "mean": value, "std": 0.0} for name, value in figures.items()
+    }
+    return document(spec, spec.cells({}), {("GAE", "cora"): record}, {})
+
+
+def test_where_there_are_hard_negatives_they_are_drawn() -> None:
+    (panel,) = picture(strict({"auc": 95.0, "hard_mrr": 30.0})).axes
+    assert panel.get_xlabel() == "hard MRR, %"
+    assert panel.lines[0].get_xdata() == [30.0]
+    (panel,) = picture(made("links-planetoid", {("GAE", "cora"): [95.0]})).axes
+    assert panel.get_xlabel() == "AUC, %"
