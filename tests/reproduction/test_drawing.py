@@ -6,6 +6,7 @@ from typing import Any
 
 from mgae.reproduction.document import document
 from mgae.reproduction.drawing import picture
+from mgae.reproduction.statistics import statistics_picture
 from mgae.reproduction.tables import table
 from tests.reproduction.test_tables import done, made
 
@@ -26,3 +27,18 @@ def test_where_there_are_hard_negatives_they_are_drawn() -> None:
     assert panel.lines[0].get_xdata() == [30.0]
     (panel,) = picture(made("links-planetoid", {("GAE", "cora"): [95.0]})).axes
     assert panel.get_xlabel() == "AUC, %"
+
+
+def test_counts_that_differ_are_apart_and_what_was_not_loaded_is_not_there() -> None:
+    cora = {"nodes": 2708, "edges": 5429}
+    rows = [
+        {"name": "cora", "printed": cora, "loaded": {**cora, "edges": 5278}},
+        {"name": "ogbl-ppa", "printed": cora, "loaded": None},
+    ]
+    nodes, edges = statistics_picture({"rows": rows}).axes
+    assert [label.get_text() for label in nodes.get_yticklabels()] == ["Cora"]
+    found = [[text.get_text() for text in panel.texts] for panel in (nodes, edges)]
+    assert found == [["+0.00"], ["-2.78"]], "100 · (5278 / 5429 - 1)"
+    (place,) = edges.transData.transform(edges.collections[0].get_offsets())
+    (same,) = edges.transData.transform([[0.0, 0.0]])
+    assert same[0] - place[0] > 50, "pixels"
