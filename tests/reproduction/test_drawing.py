@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from matplotlib.figure import Figure
+
 from mgae.reproduction.document import document
 from mgae.reproduction.drawing import picture
 from mgae.reproduction.statistics import statistics_picture
@@ -27,6 +29,22 @@ def test_where_there_are_hard_negatives_they_are_drawn() -> None:
     assert panel.lines[0].get_xdata() == [30.0]
     (panel,) = picture(made("links-planetoid", {("GAE", "cora"): [95.0]})).axes
     assert panel.get_xlabel() == "AUC, %"
+
+
+def legend_of(figure: Figure) -> list[str]:
+    (legend,) = figure.legends
+    return sorted(text.get_text() for text in legend.get_texts())
+
+
+def test_the_legend_has_each_color_once_and_the_diamond_where_there_is_one() -> None:
+    rows = ("DGI", "GAE", "MGAE-GCN", "MGAE-SAGE", "raw-features")
+    figures = {(row, graph): [90.0, 91.0] for row in rows for graph in ("cora", "citeseer")}
+    colors = ["MGAE", "baselines", "floors: nothing is learned"]
+    paper = "the paper's mean"
+    assert legend_of(picture(made("links-planetoid", figures))) == [*colors, paper]
+    assert legend_of(picture(strict({"hard_mrr": 30.0}))) == ["baselines"]
+    floor = {("raw-features", "cora"): [80.0]}
+    assert legend_of(picture(made("links-planetoid", floor))) == [colors[-1]]
 
 
 def test_counts_that_differ_are_apart_and_what_was_not_loaded_is_not_there() -> None:
