@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
 from matplotlib.figure import Figure
 
+from mgae.drawing import save
 from mgae.reproduction.document import document
 from mgae.reproduction.drawing import picture
 from mgae.reproduction.statistics import statistics_picture
 from mgae.reproduction.tables import table
-from tests.reproduction.test_tables import done, made
+from tests.reproduction.test_tables import curves, done, made
 
 
 def strict(figures: dict[str, float]) -> dict[str, Any]:
@@ -60,3 +63,33 @@ def test_counts_that_differ_are_apart_and_what_was_not_loaded_is_not_there() -> 
     (place,) = edges.transData.transform(edges.collections[0].get_offsets())
     (same,) = edges.transData.transform([[0.0, 0.0]])
     assert same[0] - place[0] > 50, "pixels"
+
+
+def test_a_curve_that_is_not_whole_is_left_out() -> None:
+    doc = curves()
+    lacking = {"SelfTask-GNN at ω = 0.9": ["cora", "citeseer"], "MGAE-GCN at ω = 0.1": ["citeseer"]}
+    for row in doc["rows"]:
+        for dataset in lacking.get(row["name"], []):
+            row["cells"][dataset] = {"status": "not measured yet", "published": None}
+    panels = {panel.get_title().split()[0]: panel for panel in picture(doc).axes}
+    assert list(panels) == ["PubMed", "ogbl-ddi", "Cora"]
+    names = [text.get_text() for text in panels["Cora"].get_legend().get_texts()]
+    assert names == ["MGAE-GCN"]
+
+
+def test_a_variant_by_itself_is_left_out_and_a_method_is_not() -> None:
+    figures = {(kind, "cora"): [95.0] for kind in ("undirected", "directed")}
+    figures["directed", "citeseer"] = [94.0]
+    assert [panel.get_title() for panel in picture(made("mask-kind", figures)).axes] == ["Cora"]
+    assert len(picture(made("links-planetoid", {("GAE", "cora"): [95.0]})).axes) == 1
+
+
+@pytest.mark.parametrize("name", ["links-planetoid", "mask-ratio", "mask-kind"])
+def test_where_nothing_is_left_the_picture_says_so(
+    name: str, tmp_path: Path, recwarn: pytest.WarningsRecorder
+) -> None:
+    figure = picture(made(name, {}))
+    assert not figure.axes
+    assert figure.texts[-1].get_text() == "nothing to compare yet"
+    save(figure, tmp_path / name)
+    assert not recwarn.list

@@ -58,9 +58,14 @@ def _metric(doc: Record, dataset: str) -> str:
 
 
 def _drawn(doc: Record, dataset: str) -> list[Record]:
-    metric = _metric(doc, dataset)
-    rows = rows_on(doc, dataset, *_LOOKS)
-    return [row for row in rows if summary_of(row["cells"][dataset], metric)]
+    """Rows with figures, but no part of a curve, and no variant of a method by itself."""
+    rows, metric = rows_on(doc, dataset, *_LOOKS), _metric(doc, dataset)
+    measured = [row for row in rows if summary_of(row["cells"][dataset], metric)]
+    if doc["kind"] == "curve":
+        partial = {row["series"] for row in rows if row not in measured}
+        return [row for row in measured if row["series"] not in partial]
+    variants = all(row["group"] == "ours" for row in doc["rows"])
+    return [] if variants and len(measured) == 1 else measured
 
 
 def _dots(panel: Axes, rows: list[Record], dataset: str, metric: str) -> None:
