@@ -100,6 +100,28 @@ def test_another_comparison_is_not_overwritten(edges: str, tmp_path: Path) -> No
         compared(edges, tmp_path / "mine")
 
 
+@pytest.mark.parametrize("damaged", ["asked.json", "cells/gic/cell.json"])
+def test_damaged_storage_is_an_error_and_no_refusal(
+    edges: str, tmp_path: Path, damaged: str
+) -> None:
+    compared(edges, tmp_path / "out")
+    before = (tmp_path / "out/comparison.md").read_text()
+    (tmp_path / "out" / damaged).write_text("{")
+    with pytest.raises(RunDirectoryError, match=rf"cannot read .*{damaged}: [^\n]*: restore it"):
+        compared(edges, tmp_path / "out")
+    assert (tmp_path / "out/comparison.md").read_text() == before
+
+
+def test_a_run_that_cannot_be_gone_on_with_is_no_refusal(edges: str, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        compared(edges, tmp_path / "out", Watch(stop_at="gic"))
+    checkpoint = tmp_path / "out/cells/gic/seed-0/checkpoint"
+    checkpoint.mkdir(exist_ok=True)
+    (checkpoint / "latest.json").write_text("{")
+    with pytest.raises(RunDirectoryError, match=r"the checkpoint in .* is damaged"):
+        compared(edges, tmp_path / "out")
+
+
 def test_the_folder_is_named_after_the_graph_and_found_again(
     edges: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -83,9 +83,12 @@ def test_json_has_the_seeds_the_memory_and_the_paper(comparison: Comparison) -> 
 
 
 def test_the_picture_has_a_place_for_each_method(comparison: Comparison) -> None:
-    panel = picture(comparison).axes[0]
+    figure = picture(comparison)
+    panel = figure.axes[0]
     labels = [label.get_text() for label in panel.get_yticklabels()]
     assert labels == ["gic", "dgi", "random-init", "adamic-adar"]
+    kinds = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert kinds == {"methods", "floors: nothing is learned", "the paper's mean"}
     draw(comparison, comparison.directory)
     assert (comparison.directory / "comparison.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (comparison.directory / "comparison.svg").read_text()

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from mgae.comparison.tables import about
 from mgae.comparison.value import Comparison, Row
-from mgae.drawing import FLOOR, LEARNED, diamond, plain, save, spread
+from mgae.drawing import FLOOR, LEARNED, diamond, legend, plain, save, spread
 from mgae.results import heading
 
 
@@ -21,7 +21,7 @@ def draw(comparison: Comparison, folder: Path) -> None:
 def picture(comparison: Comparison) -> Figure:
     """The best method on top, floors below a line."""
     rows = [*comparison.ranked, *comparison.floors]
-    figure = Figure(figsize=(9.6, 1.7 + 0.34 * len(rows)), layout="constrained")
+    figure = Figure(figsize=(9.6, 2.1 + 0.34 * len(rows)), layout="constrained")
     panels = figure.subplots(1, 3, sharey=True, width_ratios=[3.2, 1, 1])
     _figures(panels[0], rows, comparison)
     _bars(panels[1], rows, [row.seconds or 0.0 for row in rows], "seconds per run")
@@ -32,6 +32,7 @@ def picture(comparison: Comparison) -> Figure:
         for panel in panels:
             panel.axhline(len(comparison.ranked) - 0.5, color="#444444", linewidth=0.8)
     figure.suptitle(about(comparison), fontsize=11)
+    legend(figure)
     return figure
 
 
@@ -39,17 +40,15 @@ def _figures(panel: Axes, rows: list[Row], comparison: Comparison) -> None:
     """Mean and standard deviation, each seed as a small dot, the paper's mean as a diamond."""
     metric = comparison.metric
     for place, row in enumerate(rows):
-        summary, color = row.test[metric], LEARNED if row.trains else FLOOR
-        spread(panel, place, summary.values, summary.mean, summary.std, color)
+        summary = row.test[metric]
+        look = (LEARNED, "methods") if row.trains else (FLOOR, "floors: nothing is learned")
+        spread(panel, place, summary.values, summary.mean, summary.std, *look)
         paper = row.published.figures.get(metric) if row.published else None
         if paper is not None:
             panel.scatter(paper[0], place, **diamond(), zorder=4)
-    panel.set_xlabel(f"{heading(metric)}, % (mean ± std; small dots: runs)")
+    panel.set_xlabel(f"{heading(metric)}, %")
     panel.grid(axis="x", color="#e3e3e3")
     panel.set_axisbelow(True)
-    if comparison.has_published(metric):
-        panel.scatter([], [], **diamond(), label="the paper's figure")
-        panel.legend(loc="lower right", fontsize=8, frameon=True)
     plain(panel)
 
 

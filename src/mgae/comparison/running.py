@@ -21,6 +21,7 @@ from mgae.layering import as_table
 from mgae.pipeline import Observer
 from mgae.registry import METHODS
 from mgae.reproduction import paper_config
+from mgae.reproduction.document import read_json
 from mgae.rundirectory import check_free
 
 # What a floor takes from the settings that were given for all: it has no training.
@@ -49,11 +50,14 @@ def compare(
 
     Raises:
         UnsupportedError: where none of the methods can do it.
+        RunDirectoryError: where ``out`` holds something else, or what cannot be read.
     """
     observer = observer or Observer()
     configs = configurations(methods or trained_methods(), {"graph": graph, **given})
     asked = _asked(configs[0], given)
     folder = place(asked, None if out is None else Path(out))
+    for cell in folder.glob("cells/*/cell.json"):
+        read_json(cell)  # damage is told now, and not when tables are written without its figures
     opened = _opened(configs[0], observer)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "asked.json", asked)
@@ -130,9 +134,9 @@ def place(asked: dict[str, Any], out: Path | None) -> Path:
     return out
 
 
-def _asked_in(folder: Path) -> dict[str, Any] | None:
+def _asked_in(folder: Path) -> Any:
     file = folder / "asked.json"
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+    return read_json(file) if file.is_file() else None
 
 
 def _row(config: RunConfig, folder: Path, graph: Data, observer: Observer) -> Row:
@@ -140,6 +144,8 @@ def _row(config: RunConfig, folder: Path, graph: Data, observer: Observer) -> Ro
     try:
         cell = run_cell(config, folder / "cells" / name, graph, observer)
         return Row(config, trains(name), cell)
+    except RunDirectoryError:
+        raise  # what is stored is damaged: that says nothing of the method
     except MGAEError as error:
         return Row(config, trains(name), refused=str(error))
 
