@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import product
 
 from mgae.markdown import markdown_table
-from mgae.reproduction.document import DONE, NOT_YET, REFUSED, Record
+from mgae.reproduction.document import DONE, NO_DATA, NOT_YET, REFUSED, Record
 from mgae.reproduction.paper import Published
 from mgae.results import Summary, heading
 
@@ -71,7 +71,8 @@ def _section(doc: Record, dataset: str) -> str:
     floors = [
         [f"*{text}*" if text else "" for text in _line(doc, row, dataset)]
         for row in rows_on(doc, dataset, "floor")
-        if row["cells"][dataset]["status"] != REFUSED  # it needs what the graph has not
+        # What is refused needs what the graph has not.
+        if row["cells"][dataset]["status"] not in (REFUSED, NO_DATA)
     ]
     if floors:
         lines.append(["*floors: nothing is learned*", *[""] * len(heads)])
