@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -161,6 +162,15 @@ def test_killed_at_several_moments_it_ends_with_the_same_bits(tmp_path: Path, wh
     assert_same(out, whole)
 
 
+@pytest.fixture
+def heeding() -> Iterator[None]:
+    """A shell's background job ignores Ctrl-C, and what it starts would, too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeding")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(
     tmp_path: Path, whole: Path, number: signal.Signals, code: int
