@@ -114,8 +114,8 @@ def test_a_first_row_that_may_be_a_header_is_named(tmp_path: Path) -> None:
     graph = read(tmp_path, follows)
     assert "follower" in graph.node_ids
     assert notes_of(graph) == [
-        "row 1 (follower, followee) taken as an edge, though no other has its ids "
-        "(input.header = yes if it names the columns)"
+        "row 1 (follower, followee) taken as an edge, though no other has its ids; "
+        "if it names the columns, give --source-column and --target-column"
     ]
     assert read(tmp_path, follows, header="no").notes == []
     named = read(tmp_path, follows, header="yes")

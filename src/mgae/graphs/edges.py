@@ -80,7 +80,7 @@ def _doubtful_row(where: str, ids: Ids) -> list[str]:
     if not texts or any(is_number(text) for text in texts) or any(again):
         return []
     row = f"row 1 ({listed(texts)}) taken as an edge, though no other has its ids"
-    return [f"{where}: {row} (input.header = yes if it names the columns)"]
+    return [f"{where}: {row}; if it names the columns, give --source-column and --target-column"]
 
 
 def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:
