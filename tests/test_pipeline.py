@@ -205,6 +205,17 @@ def test_evaluating_again_gives_the_same_figures(tmp_path: Path, changes: dict[s
     assert evaluate(tmp_path / "run").metrics() == first.metrics()
 
 
+def test_an_official_split_is_measured_again_with_edges_that_are_held_out_as_well(
+    tmp_path: Path,
+) -> None:
+    graph = data()
+    for name in ("val_edges", "test_edges"):
+        graph[name] = graph.edge_index[:, :40:2]
+        graph[name.replace("edges", "negatives")] = graph.edge_index[:, :40:2].roll(1, dims=1)
+    result = run(config(), graph, tmp_path / "run")
+    assert evaluate(tmp_path / "run").test == result.test
+
+
 def test_node_classification_embeds_from_all_edges(monkeypatch: Any) -> None:
     seen = []
     original = mgae.trial.evaluate_nodes

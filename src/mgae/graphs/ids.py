@@ -113,12 +113,19 @@ def _coded(column: pa.ChunkedArray, place: Callable[[int], str]) -> tuple[np.nda
         chunks = column.dictionary_encode().chunks
         codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
         return codes, as_texts(chunks[0].dictionary)
-    except pa.ArrowNotImplementedError:
-        row, got = 0, f"a {column.type}"
-    except pa.ArrowInvalid:
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise no_texts("an id", column, error, place) from None
+
+
+def no_texts(
+    what: str, column: pa.ChunkedArray, error: pa.ArrowException, place: Callable[[int], str]
+) -> GraphError:
+    """Why `as_texts` does not take a column: its type, or the first value that is wrong."""
+    row, got = 0, f"a {column.type}"
+    if isinstance(error, pa.ArrowInvalid):
         row = first_refused(column, as_texts)
         got = repr(column[row].as_py())
-    raise GraphError(f"{place(row)}: an id must be an integer or a text, got {got}")
+    return GraphError(f"{place(row)}: {what} must be an integer or a text, got {got}")
 
 
 def first_refused(values: pa.Array | pa.ChunkedArray, convert: Callable[[Any], Any]) -> int:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mgae.errors import GraphError
-from mgae.graphs.ids import Ids, Nodes, as_texts, counted, first_refused, listed, undictionaried
+from mgae.graphs.ids import Ids, Nodes, as_texts, counted, listed, no_texts, undictionaried
 from mgae.graphs.layout import NULLS
 from mgae.graphs.noderows import NodeRows
 
@@ -50,12 +50,8 @@ def _label_texts(rows: NodeRows) -> pa.ChunkedArray:
     column = undictionaried(rows.columns[0])
     try:
         return as_texts(column)
-    except pa.ArrowNotImplementedError:
-        row, got = 0, f"a {column.type}"
-    except pa.ArrowInvalid:
-        row = first_refused(column, as_texts)
-        got = repr(column[row].as_py())
-    raise GraphError(f"{rows.table.place(row)}: a label must be an integer or a text, got {got}")
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise no_texts("a label", column, error, rows.table.place) from None
 
 
 def _label_notes(rows: NodeRows, position: np.ndarray, y: np.ndarray) -> list[str]:
