@@ -62,7 +62,7 @@ def _untrained(row: Record, dataset: str, cell: Record) -> list[str]:
         return []
     name = f"{row['name']} on {display(dataset)}"
     return [
-        f"- {name}: validation picks epoch {latest} or an earlier one in every run; what is "
+        f"- {name}: validation picks epoch {latest} at the latest, in every run; what is "
         "measured is close to its encoder as it starts."
     ]
 
