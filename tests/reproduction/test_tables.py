@@ -184,6 +184,14 @@ def test_the_overview_counts_cells_and_lists_every_claim(tmp_path: Path) -> None
     text = overview(tmp_path)
     assert "- [The share of masked edges](mask-ratio.md), Figure 2: 48 of 48 cells measured" in text
     assert all(claim.text in text for claim in CLAIMS)
+    assert "\n  - PubMed: 0.1 to 0.2: " in text
+
+
+def test_claims_that_rest_on_the_same_numbers_give_them_once(tmp_path: Path) -> None:
+    kinds = {("directed", "cora"): [91.0, 92.0], ("undirected", "cora"): [90.0, 91.0]}
+    write_results(made("mask-kind", kinds), tmp_path / "mask-kind.json")
+    found = overview(tmp_path).split("### Undirected and directed masking\n\n")[1].splitlines()
+    assert [line[:8] for line in found] == ["- Sparse", "  - Cora", "- In its", "  - the "]
 
 
 def test_time_left_by_graph_and_by_what_is_only_read_again() -> None:

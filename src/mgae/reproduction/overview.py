@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mgae.reproduction.claims import CLAIMS
+from mgae.reproduction.claims import CLAIMS, Claim
 from mgae.reproduction.document import DONE, NO_DATA, Record, as_document, read_json
 
 _HEADINGS = {
@@ -41,8 +41,20 @@ def overview(out: Path) -> str:
     ]
     for section, title in _HEADINGS.items():
         lines += ["", f"### {title}", ""]
-        lines += [f"- {c.text}: {c.look(results)}" for c in CLAIMS if c.section == section]
+        lines += _observations([claim for claim in CLAIMS if claim.section == section], results)
     return "\n".join(lines) + "\n"
+
+
+def _observations(claims: list[Claim], results: dict[str, Record]) -> list[str]:
+    """A line for each, and below it one for each graph; what was just said is not said again."""
+    lines: list[str] = []
+    said: tuple[str, ...] = ()
+    for claim in claims:
+        verdict = claim.look(results)
+        numbers = verdict.numbers if verdict.numbers != said else ("the numbers above",)
+        lines += [f"- {claim.text}: {verdict}", *(f"  - {line}" for line in numbers)]
+        said = verdict.numbers or said
+    return lines
 
 
 def _about(doc: Record) -> str:

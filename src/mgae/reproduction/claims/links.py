@@ -92,6 +92,6 @@ def gap_grows_on_ogb(results: Results) -> Verdict:
         return Verdict(None)
     here, there = Gap.mean(small), Gap.mean(large)
     growth = there - here
-    text = f"mean lead {here} on Planetoid, {there} on OGB"
+    text = f"mean lead: {here} on Planetoid, {there} on OGB"
     lacking = tuple(dataset for dataset, found in fought.items() if not found)
-    return Verdict(growth.value > 0, text, lacking, growth.is_clear_of())
+    return Verdict(growth.value > 0, (text,), lacking, growth.is_clear_of())

@@ -13,8 +13,8 @@ from mgae.reproduction.rendering import display
 from mgae.results import heading
 
 _TIMED = (
-    "an epoch (the median run of each, evaluation included; the runs were not timed side by side, "
-    "so this is rough; `make bench` times the encoder so at several ω)"
+    "the median run of each, evaluation included; the runs were not timed side by side, "
+    "so this is rough; `make bench` times the encoder so at several ω"
 )
 
 
@@ -29,14 +29,15 @@ def no_encoder_always_wins(results: Results) -> Verdict:
     both, clearly_both = (
         {gap.value > 0 for gap in some} == {True, False} for some in (known, clear)
     )
-    text = "; ".join(
-        f"{display(dataset)} {', '.join(f'{heading(m)} {gap}' for m, gap in by_metric.items())}"
+    texts = tuple(
+        f"{display(dataset)}, SAGE less GCN: "
+        + ", ".join(f"{heading(metric)} {gap}" for metric, gap in by_metric.items())
         for dataset, by_metric in found.items()
         if by_metric
     )
     lacking = tuple(dataset for dataset, by_metric in found.items() if not by_metric)
     decided = clearly_both if both else clear == known
-    return Verdict(both, f"SAGE less GCN: {text}", lacking, decided)
+    return Verdict(both, texts, lacking, decided)
 
 
 @claim("links", "GAE beats GraphSAGE on Cora and CiteSeer, yet MGAE-SAGE beats MGAE-GCN there")
@@ -66,10 +67,10 @@ def cheaper_epochs(results: Results) -> Verdict:
         ours, gae = (_epoch_ms(results, dataset, name) for name in ("MGAE-GCN", "GAE"))
         if ours is None or gae is None:
             return []
-        return [Finding(ours < gae, f"{ours / gae:.1f} times as long as GAE")]
+        return [Finding(ours < gae, f"an epoch takes {ours / gae:.1f} times as long as GAE's")]
 
     verdict = on_each(PLANETOID, look)
-    return replace(verdict, numbers=f"{verdict.numbers} {_TIMED}")
+    return replace(verdict, numbers=(*verdict.numbers, _TIMED)) if verdict.numbers else verdict
 
 
 def _epoch_ms(results: Results, dataset: str, name: str) -> float | None:

@@ -28,14 +28,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim holds here, None where too little is measured, and the numbers.
+    """Whether a claim holds here, None where too little is measured, and the numbers of each graph.
 
     ``lacking`` are graphs of which the claim speaks as well, and that are not measured. It is
     not ``clear`` where findings within the spread decide it.
     """
 
     holds: bool | None
-    numbers: str = ""
+    numbers: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()
     clear: bool = True
 
@@ -46,7 +46,7 @@ class Verdict:
         if self.lacking:
             notes.append(f"without {', '.join(map(display, self.lacking))}")
         told = f" ({'; '.join(notes)})" if notes else ""
-        return f"**{'holds' if self.holds else 'does not hold'}**{told}: {self.numbers}"
+        return f"**{'holds' if self.holds else 'does not hold'}**{told}"
 
 
 def never(findings: int) -> int:
@@ -78,11 +78,11 @@ def on_each(
     failed = sum(not finding.holds for finding in every)
     for_certain = sum(finding.clear and not finding.holds for finding in every)
     at_worst = sum(not (finding.clear and finding.holds) for finding in every)
-    texts = [
-        f"{display(dataset)} {', '.join(finding.text for finding in findings)}"
+    texts = tuple(
+        f"{display(dataset)}: {', '.join(finding.text for finding in findings)}"
         for dataset, findings in found.items()
         if findings
-    ]
+    )
     lacking = tuple(dataset for dataset, findings in found.items() if not findings)
     clear = (for_certain <= allowed) == (at_worst <= allowed)
-    return Verdict(failed <= allowed, "; ".join(texts), lacking, clear)
+    return Verdict(failed <= allowed, texts, lacking, clear)
