@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mgae.decoders import Decoder
+from mgae.decoders import Decoder, stacked
 from mgae.encoders import EncoderSettings
 from mgae.registry import DECODERS
 from mgae.seeding import drawn_from
@@ -194,11 +194,28 @@ def test_the_inner_product_has_nothing_to_learn() -> None:
     assert list(build("inner-product").parameters()) == []
 
 
-@pytest.mark.parametrize("kind", ["mlp", "inner-product"])
-def test_decoders_of_the_last_layer_do_not_see_the_others(kind: str) -> None:
-    decoder = build(kind)
-    pairs = all_pairs(3)
-    assert torch.equal(decoder([H1, H2], pairs, None), decoder([H1 + 1, H2], pairs, None))
+@pytest.mark.parametrize("kind", DECODERS.names())
+def test_what_a_decoder_reads_of_the_layers_scores_as_all_of_them(kind: str) -> None:
+    decoder, layers = build(kind, 2, 3), random_layers(2)
+    pairs, last = all_pairs(6), layers[-1].requires_grad_()
+    every, read = stacked(layers), decoder.rows(layers)
+    assert torch.equal(
+        decoder.score_all(every[:2], every, None), decoder.score_all(read[:2], read, None)
+    )
+    by_all, by_read = (
+        decoder.score(rows[pairs[0]], rows[pairs[1]], None) for rows in (every, read)
+    )
+    assert torch.equal(by_all, by_read)
+    gradients = [torch.autograd.grad(logits.sum(), last)[0] for logits in (by_all, by_read)]
+    assert torch.equal(*gradients)
+
+
+@pytest.mark.parametrize("kind", DECODERS.names())
+def test_who_reads_the_last_layer_only_does_not_see_the_others(kind: str) -> None:
+    decoder, pairs = build(kind), all_pairs(3)
+    here, there = (stacked([first, H2]) for first in (H1, H1 + 1))
+    logits = [decoder.score(rows[pairs[0]], rows[pairs[1]], None) for rows in (here, there)]
+    assert torch.equal(*logits) is decoder.reads_last_only is (kind != "cross-correlation")
 
 
 @settings(deadline=None, max_examples=30)

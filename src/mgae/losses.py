@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from mgae.decoders import Decoder, stacked
+from mgae.decoders import Decoder
 from mgae.errors import UnsupportedError
 from mgae.ops.chunks import Take, chunked_sum
 from mgae.registry import LOSSES
@@ -102,7 +102,7 @@ class SampledLoss(Loss):
             return self.cost(logits) / num_rows
 
         num_rows, row_chunk = positives.size(1), max(1, chunk // rows.size(2))
-        return chunked_sum(cost, stacked(layers), decoder.parameters(), num_rows, row_chunk)
+        return chunked_sum(cost, decoder.rows(layers), decoder.parameters(), num_rows, row_chunk)
 
 
 @LOSSES.register(
@@ -189,4 +189,4 @@ class FullSoftmax(Loss):
 
         head_chunk = max(1, chunk // num_nodes)
         parameters = decoder.parameters()
-        return chunked_sum(cost, stacked(layers), parameters, heads.numel(), head_chunk)
+        return chunked_sum(cost, decoder.rows(layers), parameters, heads.numel(), head_chunk)

@@ -23,14 +23,26 @@ def stacked(layers: Sequence[Tensor]) -> Tensor:
     return torch.stack(list(layers), dim=1)
 
 
+def last_layer(rows: Tensor) -> Tensor:
+    """[n, d] of [n, K, d]; of a single layer the gradient is not filled up with zeros."""
+    return rows.squeeze(1) if rows.size(1) == 1 else rows[:, -1]
+
+
 class Decoder(nn.Module, ABC):
     """Gives logits [n] for pairs [2, n], from K layers [num_nodes, d]."""
 
     symmetric: bool = False
+    reads_last_only: bool = False
+
+    def rows(self, layers: Sequence[Tensor]) -> Tensor:
+        """What it reads of the layers, a node's together: [num_nodes, K, d], or of the last one."""
+        return stacked(layers[-1:] if self.reads_last_only else layers)
 
     @abstractmethod
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """Logits [n], never probabilities, from all layers of both ends [n, K, d].
+
+        Where it reads the last layer only, that one alone will do.
 
         ``generator`` draws the dropout, None in evaluation.
         """
@@ -66,7 +78,7 @@ class Decoder(nn.Module, ABC):
         self, layers: Sequence[Tensor], pairs: Tensor, generator: torch.Generator | None
     ) -> Tensor:
         """Logits [n] for ``pairs`` [2, n]."""
-        rows = stacked(layers)
+        rows = self.rows(layers)
         return self.score(rows.index_select(0, pairs[0]), rows.index_select(0, pairs[1]), generator)
 
     def reset_parameters(self) -> None:

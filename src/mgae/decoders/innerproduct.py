@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mgae.decoders.base import Decoder, DecoderSettings
+from mgae.decoders.base import Decoder, DecoderSettings, last_layer
 from mgae.encoders import EncoderSettings
 from mgae.registry import DECODERS
 
@@ -20,14 +20,15 @@ class InnerProductDecoder(Decoder):
     """h_v · h_u."""
 
     symmetric = True
+    reads_last_only = True
 
     def __init__(self, settings: DecoderSettings, encoder: EncoderSettings) -> None:
         super().__init__()
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """One product per pair."""
-        return (heads[:, -1] * tails[:, -1]).sum(dim=1)
+        return (last_layer(heads) * last_layer(tails)).sum(dim=1)
 
     def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
         """One product of two matrices."""
-        return heads[:, -1] @ rows[:, -1].t()
+        return last_layer(heads) @ last_layer(rows).t()

@@ -8,7 +8,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from mgae.decoders.base import Decoder, DecoderSettings
+from mgae.decoders.base import Decoder, DecoderSettings, last_layer
 from mgae.encoders import EncoderSettings
 from mgae.ops.backend import multiplies_bfloat16
 from mgae.ops.dropout import dropout
@@ -97,6 +97,8 @@ class MLP(nn.Module):
 class PairMLPDecoder(Decoder):
     """MLP(combine(h_v, h_u)) with ⊙, ‖ or |·−·|."""
 
+    reads_last_only = True
+
     def __init__(self, settings: PairMLPSettings, encoder: EncoderSettings) -> None:
         super().__init__()
         self.combine = settings.combine
@@ -106,7 +108,7 @@ class PairMLPDecoder(Decoder):
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """Combine the ends, then read them."""
-        heads, tails = heads[:, -1], tails[:, -1]
+        heads, tails = last_layer(heads), last_layer(tails)
         if self.combine == "concat":
             joined = torch.cat([heads, tails], dim=1)
         else:
@@ -118,5 +120,5 @@ class PairMLPDecoder(Decoder):
         """Fold each head into the first weights once, where the two ends are multiplied."""
         if self.combine != "hadamard":
             return super().score_all(heads, rows, generator)
-        folded = torch.einsum("hd,od->hdo", heads[:, -1], self.mlp.first.weight)
-        return self.mlp.after_first(self.mlp.read(rows[:, -1], folded, generator), generator)
+        folded = torch.einsum("hd,od->hdo", last_layer(heads), self.mlp.first.weight)
+        return self.mlp.after_first(self.mlp.read(last_layer(rows), folded, generator), generator)
