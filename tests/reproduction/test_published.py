@@ -134,6 +134,9 @@ def test_a_mean_misses_the_papers_beyond_its_spread_and_beyond_a_margin() -> Non
     assert misses("links-planetoid", "MGAE-GCN", "pubmed", auc=98.16, ap=97.93) == []
     (line,) = misses("links-planetoid", "MGAE-GCN", "pubmed", auc=98.14, ap=97.93)
     assert "AUC by 0.31" in line
+    # Both in one line, so that the reason stands there once.
+    (line,) = misses("links-planetoid", "MGAE-GCN", "pubmed", auc=98.14, ap=97.0)
+    assert "misses the paper's AUC by 0.31 and AP by 1.22" in line
 
 
 def test_a_baseline_that_misses_is_named_as_well() -> None:

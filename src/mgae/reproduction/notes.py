@@ -43,16 +43,15 @@ def lacking_note(datasets: Iterable[str]) -> list[str]:
 
 
 def _misses(row: Record, dataset: str, cell: Record) -> list[str]:
-    """A line for each figure that is below the paper's by more than its spread."""
-    lines = []
-    for metric, (mean, std) in printed(cell).figures.items():
-        ours = summary_of(cell, metric)
-        if ours and ours.mean < mean - max(std, _MARGIN):
-            by = f"{mean - ours.mean:.2f}"
-            told = f": {cell['remark']}" if cell["remark"] else "."
-            name = f"{row['name']} on {display(dataset)}"
-            lines.append(f"- {name} misses the paper's {heading(metric)} by {by}{told}")
-    return lines
+    """A line on the figures that are below the paper's by more than its spread."""
+    missed = [
+        f"{heading(metric)} by {mean - ours.mean:.2f}"
+        for metric, (mean, std) in printed(cell).figures.items()
+        if (ours := summary_of(cell, metric)) and ours.mean < mean - max(std, _MARGIN)
+    ]
+    told = f": {cell['remark']}" if cell["remark"] else "."
+    name = f"{row['name']} on {display(dataset)}"
+    return [f"- {name} misses the paper's {' and '.join(missed)}{told}"] if missed else []
 
 
 def _untrained(row: Record, dataset: str, cell: Record) -> list[str]:
