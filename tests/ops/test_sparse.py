@@ -138,6 +138,18 @@ def test_many_blocks_of_rows_give_the_same_gradient(rows: int, columns: int, see
     torch.testing.assert_close(gradient_with(matrix, upstream), dense.t() @ upstream)
 
 
+@pytest.mark.parametrize("width", [0, 1, 15, 16, 17, 40])
+def test_rows_that_are_read_often_are_multiplied_some_columns_at_a_time(width: int) -> None:
+    dense, h = holey(200, 5, 0), torch.randn(5, width).double()
+    matrix = SparseMatrix.from_dense(dense)
+    assert matrix.values.numel() >= 5 * sparse._OFTEN
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sparse, "_COLUMNS_AT_ONCE", 1000)
+        at_once = matrix @ h
+    assert torch.equal(matrix @ h, at_once)
+    torch.testing.assert_close(at_once, dense @ h)
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 4)])
 def test_a_matrix_without_values_gives_zeros(shape: tuple[int, int]) -> None:
     h = torch.ones(shape[1], 2, requires_grad=True)

@@ -15,6 +15,8 @@ from mgae.ops.backend import has_kernels
 
 # The transposed product reads its right side at random places: this many rows stay in the cache.
 _CACHED_ROWS = 1024
+# From so many reads of each row on, a copy of some columns pays: of 16, a cache line of each row.
+_OFTEN, _COLUMNS_AT_ONCE = 32, 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +139,16 @@ class _Product(torch.autograd.Function):
 
 
 def _multiplied(matrix: Tensor, dense: Tensor) -> Tensor:
-    """`torch.sparse.mm` without its two passes that fill and copy the result."""
+    """`torch.sparse.mm` without its two passes that fill and copy the result.
+
+    Where a row of ``dense`` is read often, some columns of all rows at a time stay in the cache.
+    """
     out = dense.new_empty(matrix.size(0), dense.size(1))
-    return torch.addmm(out, matrix, dense, beta=0, out=out)
+    read_often = matrix.values().numel() >= _OFTEN * dense.size(0)
+    width = _COLUMNS_AT_ONCE if read_often else dense.size(1)
+    for into, columns in zip(out.split(width, dim=1), dense.split(width, dim=1), strict=True):
+        torch.addmm(into, matrix, columns.contiguous(), beta=0, out=into)
+    return out
 
 
 def product(matrix: Tensor, transposed: Sequence[Tensor], dense: Tensor) -> Tensor:
