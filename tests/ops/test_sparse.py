@@ -150,6 +150,15 @@ def test_rows_that_are_read_often_are_multiplied_some_columns_at_a_time(width: i
     torch.testing.assert_close(at_once, dense @ h)
 
 
+def test_places_are_narrow_where_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    dense, h = holey(6, 4, 1), torch.randn(4, 2).double()
+    assert SparseMatrix.from_dense(dense).csr().col_indices().dtype == torch.int32
+    monkeypatch.setattr(sparse, "_NARROW", 5)
+    wide = SparseMatrix.from_dense(dense)
+    assert wide.csr().col_indices().dtype == torch.int64
+    torch.testing.assert_close(wide @ h, dense @ h)
+
+
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (4, 4)])
 def test_a_matrix_without_values_gives_zeros(shape: tuple[int, int]) -> None:
     h = torch.ones(shape[1], 2, requires_grad=True)

@@ -17,6 +17,7 @@ from mgae.ops.backend import has_kernels
 _CACHED_ROWS = 1024
 # From so many reads of each row on, a copy of some columns pays: of 16, a cache line of each row.
 _OFTEN, _COLUMNS_AT_ONCE = 32, 16
+_NARROW = torch.iinfo(torch.int32).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +183,12 @@ def row_pointers(sorted_rows: Tensor, num_rows: int) -> Tensor:
 
 
 def csr_tensor(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """A torch CSR tensor, without torch's warning that the layout is young."""
+    """A torch CSR tensor, without torch's warning that the layout is young.
+
+    Its places are narrow where they fit, as torch would have them anew for each product.
+    """
+    if max(values.numel(), *shape) <= _NARROW:
+        rowptr, col = rowptr.int(), col.int()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support")
         return torch.sparse_csr_tensor(rowptr, col, values, shape, check_invariants=False)
