@@ -38,6 +38,14 @@ def data() -> Data:
     return graph
 
 
+class Notes(Observer):
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+
+    def on_note(self, text: str) -> None:
+        self.notes.append(text)
+
+
 def test_the_run_directory_has_every_file(tmp_path: Path) -> None:
     result = run(config(), data(), tmp_path / "run")
     names = {path.name for path in (tmp_path / "run").iterdir()}
@@ -146,16 +154,10 @@ def test_a_monitor_of_hard_negatives_needs_some() -> None:
 def test_hard_negatives_that_cost_too_much_are_left_out_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Notes(Observer):
-        told = ""
-
-        def on_note(self, text: str) -> None:
-            self.told += text
-
     monkeypatch.setattr("mgae.ops.pagerank.MOST_PRODUCTS", 100)
     notes = Notes()
     result = run(config(protocol="strict", evaluation={"floors": ()}), data(), observer=notes)
-    assert "no hard negatives: to rank the candidates of" in notes.told
+    assert "no hard negatives: to rank the candidates of" in notes.notes[-1]
     assert "hard_mrr" not in result.test
 
 
@@ -326,14 +328,21 @@ def test_a_summary_of_one_run_has_no_spread() -> None:
     assert str(Summary.of([93.0, 95.0])) == "94.00 ± 1.41"
 
 
+def test_a_training_that_its_patience_ended_at_once_is_told() -> None:
+    notes, whole = Notes(), Notes()
+    result = run(config(train={"epochs": 50, "patience": 1}), data(), observer=notes)
+    best, trained = result.seeds[0].best_epoch, result.seeds[0].epochs
+    assert best <= 5
+    assert trained == best + 1
+    assert notes.notes[1:] == [
+        f"seed 0: epoch {best} of {trained} was the best, a model close to its start; "
+        "train.patience=50 in place of 1 may find a better one"
+    ]
+    run(config(train={"epochs": 3, "patience": 50}), data(), observer=whole)
+    assert len(whole.notes) == 1, "all of its epochs were trained"
+
+
 def test_a_handful_of_test_edges_is_said_to_be_rough() -> None:
-    class Notes(Observer):
-        def __init__(self) -> None:
-            self.notes: list[str] = []
-
-        def on_note(self, text: str) -> None:
-            self.notes.append(text)
-
     few, nodes = Notes(), Notes()
     run(config(), data(), observer=few)
     run(config(task="nodes"), data(), observer=nodes)

@@ -191,11 +191,22 @@ def _run_seed(
             history = stack.enter_context(home.history())
             on_epoch = _both(lambda record: write_record(history, record), observer.on_epoch)
         fit = trial.fit(home.checkpoints if home else None, on_epoch)
+    if fit.is_hardly_trained and fit.epochs < config.train.epochs:
+        observer.on_note(_given_up_early(config, fit))
     result = trial.result(fit, observer.on_stage)
     if home is not None:
         trial.write(home)
         home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
     return result
+
+
+def _given_up_early(config: RunConfig, fit: Fit) -> str:
+    """A first peak by chance may have outlasted the patience; more so without features."""
+    return (
+        f"seed {config.seed}: epoch {fit.best_epoch} of {fit.epochs} was the best, a model close "
+        f"to its start; train.patience={config.train.epochs} in place of "
+        f"{config.train.patience} may find a better one"
+    )
 
 
 def _both(first: OnEpoch, second: OnEpoch) -> OnEpoch:

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from mgae.reproduction.document import DONE, NO_DATA, REFUSED, Record
 from mgae.reproduction.rendering import cells_of, display, printed, summary_of
 from mgae.results import heading
+from mgae.training.loop import FIRST_EPOCHS
 
 # A mean this far below the paper's misses it, or as far as the paper's own spread.
 _MARGIN = 0.3
-# A model picked up to here is hardly trained.
-_FIRST_EPOCHS = 5
 
 
 def notes(doc: Record) -> list[str]:
@@ -57,7 +56,7 @@ def _misses(row: Record, dataset: str, cell: Record) -> list[str]:
 def _untrained(row: Record, dataset: str, cell: Record) -> list[str]:
     """A line where validation prefers a model that has hardly been trained."""
     latest = max(cell.get("best_epochs") or [0])
-    if not 0 < latest <= _FIRST_EPOCHS:
+    if not 0 < latest <= FIRST_EPOCHS:
         return []
     name = f"{row['name']} on {display(dataset)}"
     return [

@@ -13,6 +13,9 @@ from mgae.seeding import Generators
 from mgae.training.checkpoint import Checkpoints
 from mgae.training.state import EpochRecord, State
 
+# A model picked up to here is hardly trained.
+FIRST_EPOCHS = 5
+
 
 @dataclass(frozen=True)
 class Fit:
@@ -31,6 +34,11 @@ class Fit:
     def epochs(self) -> int:
         """How many epochs were run."""
         return len(self.history)
+
+    @property
+    def is_hardly_trained(self) -> bool:
+        """Whether what was picked is close to where it started."""
+        return 0 < self.best_epoch <= FIRST_EPOCHS
 
 
 OnEpoch = Callable[[EpochRecord], None]
