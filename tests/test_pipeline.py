@@ -342,6 +342,18 @@ def test_a_training_that_its_patience_ended_at_once_is_told() -> None:
     assert len(whole.notes) == 1, "all of its epochs were trained"
 
 
+@pytest.mark.parametrize(("seed", "told"), [(0, 2), (1, 1)])
+def test_nothing_is_better_than_all_validation_edges_told_at_once(seed: int, told: int) -> None:
+    # One edge validates: with seed 0 its AUC is 0 in the first epoch, with seed 1 it is 100.
+    pairs = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)]
+    notes, graph = Notes(), Data(edge_index=torch.tensor(pairs).t(), num_nodes=6)
+    settings = {"epochs": 50, "patience": 1}
+    fit = run(config(seed=seed, train=settings), graph, observer=notes).seeds[0]
+    assert (fit.best_epoch, fit.epochs) == (1, 2)
+    assert notes.notes[0] == "only about 1 edge is left for the test: its figures will be rough"
+    assert len(notes.notes) == told
+
+
 def test_a_handful_of_test_edges_is_said_to_be_rough() -> None:
     few, nodes = Notes(), Notes()
     run(config(), data(), observer=few)

@@ -29,6 +29,8 @@ from mgae.trial import Trial
 
 # Below this the AUC of a split is off by several points from the next.
 _FEW_EDGES = 50
+# A handful of validation edges may all be told at once: no patience finds a better score.
+_BEST_SCORE = 100.0
 
 
 class Observer:
@@ -109,7 +111,8 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
     count = int(config.split.test_ratio * message.pairs.size(1))
     if config.task != "links" or count >= _FEW_EDGES:
         return None
-    return f"only about {max(1, count)} edges are left for the test: its figures will be rough"
+    left = f"{count} edges are" if count > 1 else "1 edge is"
+    return f"only about {left} left for the test: its figures will be rough"
 
 
 def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
@@ -191,8 +194,8 @@ def _run_seed(
             history = stack.enter_context(home.history())
             on_epoch = _both(lambda record: write_record(history, record), observer.on_epoch)
         fit = trial.fit(home.checkpoints if home else None, on_epoch)
-    if fit.is_hardly_trained and fit.epochs < config.train.epochs:
-        observer.on_note(_given_up_early(config, fit))
+    if (note := _given_up_early(config, fit)) is not None:
+        observer.on_note(note)
     result = trial.result(fit, observer.on_stage)
     if home is not None:
         trial.write(home)
@@ -200,8 +203,11 @@ def _run_seed(
     return result
 
 
-def _given_up_early(config: RunConfig, fit: Fit) -> str:
+def _given_up_early(config: RunConfig, fit: Fit) -> str | None:
     """A first peak by chance may have outlasted the patience; more so without features."""
+    stopped = fit.epochs < config.train.epochs
+    if not (stopped and fit.is_hardly_trained) or fit.best_score >= _BEST_SCORE:
+        return None
     return (
         f"seed {config.seed}: epoch {fit.best_epoch} of {fit.epochs} was the best, a model close "
         f"to its start; train.patience={config.train.epochs} in place of "
