@@ -10,7 +10,7 @@ import pytest
 from pyarrow import feather
 
 from mgae.errors import GraphError
-from mgae.graphs.layout import Hints
+from mgae.graphs.header import Hints
 from mgae.graphs.tables import ArrowTable, Table, find_column, open_table
 
 EDGES = Hints(known=frozenset({"source", "target", "weight"}), needed=2)
@@ -67,7 +67,7 @@ def test_the_same_rows_in_every_kind_of_text(tmp_path: Path, case: str) -> None:
 def test_the_same_rows_in_small_pieces(
     tmp_path: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", size)
+    monkeypatch.setattr("mgae.graphs.pieces._PIECE_BYTES", size)
     assert rows(opened(written(tmp_path, TEXTS[case]))) == TWO_ROWS
 
 
@@ -100,7 +100,7 @@ def test_a_row_is_placed_at_the_line_that_an_editor_shows(tmp_path: Path, case: 
 def test_a_quoted_field_holds_delimiters_quotes_and_line_ends(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", size)
+    monkeypatch.setattr("mgae.graphs.pieces._PIECE_BYTES", size)
     path = written(tmp_path, 'source,target\n"a, ""b""","c\nd"\ne,f\n')
     table = opened(path)
     assert rows(table) == [('a, "b"', "c\nd"), ("e", "f")]
@@ -197,7 +197,7 @@ TYPES = {
 def test_a_column_looks_the_same_in_one_piece_and_in_many(
     tmp_path: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", size)
+    monkeypatch.setattr("mgae.graphs.pieces._PIECE_BYTES", size)
     cells, expected = TYPES[case]
     content = "id,f\n" + "".join(f"{row},{cell}\n" for row, cell in enumerate(cells))
     table = opened(written(tmp_path, content), Hints("yes"))
@@ -221,7 +221,7 @@ def test_parquet_and_feather_are_known_by_their_content(tmp_path: Path) -> None:
 
 
 def test_progress_goes_up_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mgae.graphs.delimited._PIECE_BYTES", 100)
+    monkeypatch.setattr("mgae.graphs.pieces._PIECE_BYTES", 100)
     steps: list[tuple[str, float]] = []
     path = written(tmp_path, "a,b\n" * 100)
     table = open_table(path, EDGES, lambda stage, share: steps.append((stage, share)))

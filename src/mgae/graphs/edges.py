@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgae.errors import GraphError
+from mgae.graphs.header import Hints, is_number
 from mgae.graphs.ids import Ids, first_refused, listed, undictionaried
-from mgae.graphs.layout import Hints, is_number
 from mgae.graphs.tables import Table, find_column
 from mgae.sections import InputSettings
 

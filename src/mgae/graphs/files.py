@@ -9,7 +9,6 @@ from torch_geometric.data import Data
 
 from mgae.errors import ConfigError
 from mgae.graphs.checks import checked
-from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import EdgeList, edge_hints, edges_of_table
 from mgae.graphs.features import KnownFeatures, features
 from mgae.graphs.formats import edges_of_file
@@ -17,6 +16,7 @@ from mgae.graphs.ids import Nodes, counted, listed
 from mgae.graphs.labels import labels
 from mgae.graphs.merging import merged
 from mgae.graphs.noderows import NodeRows, feature_rows, label_rows, node_hints
+from mgae.graphs.pieces import OnProgress
 from mgae.graphs.tables import open_table
 from mgae.sections import InputSettings
 

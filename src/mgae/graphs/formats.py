@@ -14,10 +14,10 @@ import pyarrow as pa
 from scipy import sparse
 
 from mgae.errors import ConfigError, GraphError, hint
-from mgae.graphs.delimited import OnProgress, opened, readable
 from mgae.graphs.edges import EdgeList, checked_weights, wrong_weight
 from mgae.graphs.ids import Ids, listed
 from mgae.graphs.matrixmarket import read_matrix_market
+from mgae.graphs.pieces import OnProgress, opened, readable
 from mgae.sections import InputSettings
 
 

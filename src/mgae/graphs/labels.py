@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from mgae.errors import GraphError
+from mgae.graphs.header import NULLS
 from mgae.graphs.ids import Ids, Nodes, as_texts, counted, listed, no_texts, undictionaried
-from mgae.graphs.layout import NULLS
 from mgae.graphs.noderows import NodeRows
 
 

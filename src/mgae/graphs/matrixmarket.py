@@ -14,10 +14,11 @@ import pyarrow as pa
 from scipy import sparse
 
 from mgae.errors import GraphError
-from mgae.graphs.delimited import OnProgress, TextTable, opened, readable
+from mgae.graphs.delimited import TextTable
 from mgae.graphs.edges import weights_of
 from mgae.graphs.ids import first_refused
 from mgae.graphs.layout import Layout
+from mgae.graphs.pieces import OnProgress, opened, readable
 
 _WIDTHS = {"pattern": 2, "integer": 3, "real": 3}
 _SYMMETRIES = ("general", "symmetric")

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from mgae.errors import GraphError
 from mgae.graphs.encoding import TEXT_MARKS
+from mgae.graphs.header import Hints
 from mgae.graphs.ids import Ids, listed
-from mgae.graphs.layout import Hints
 from mgae.graphs.tables import Table, find_column
 from mgae.sections import InputSettings
 

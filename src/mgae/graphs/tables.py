@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mgae.errors import GraphError, hint
-from mgae.graphs.delimited import OnProgress, TextTable, opened, readable
+from mgae.graphs.delimited import TextTable
+from mgae.graphs.header import Hints
 from mgae.graphs.ids import listed
-from mgae.graphs.layout import Hints, layout_of
+from mgae.graphs.layout import layout_of
+from mgae.graphs.pieces import OnProgress, opened, readable
 
 _BINARY_ENDINGS = {".parquet": "Parquet", ".feather": "Feather 2", ".arrow": "Feather 2"}
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import torch
 
 from mgae.errors import GraphError
-from mgae.graphs.delimited import OnProgress
 from mgae.graphs.edges import edge_columns, edge_hints
 from mgae.graphs.ids import Ids, listed
+from mgae.graphs.pieces import OnProgress
 from mgae.graphs.tables import Table, open_table
 from mgae.sections import InputSettings
 from mgae.serving.predictor import Predictor
