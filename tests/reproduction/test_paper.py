@@ -45,6 +45,31 @@ def test_every_setting_of_an_experiment_file_is_taken(file: Path) -> None:
                 assert getattr(getattr(config, section), key) == value, (graph, section, key)
 
 
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_what_differs_with_one_encoder_is_taken_with_that_one_alone(file: Path) -> None:
+    experiment = tomllib.loads(file.read_text())
+    cell = {"method": experiment["method"], "task": experiment["task"], "protocol": "paper"}
+    for graph, rows in experiment.get("encoders", {}).items():
+        for kind, own in rows.items():
+            config = paper_config(graph=graph, encoder=kind, **cell)
+            usual = merge(experiment["settings"], experiment["datasets"][graph])
+            for section, table in merge(usual, own).items():
+                for key, value in table.items():
+                    assert getattr(getattr(config, section), key) == value, (graph, kind, key)
+            changed = paper_config(
+                graph=graph, encoder={"kind": kind, "feature_dropout": 0.1}, **cell
+            )
+            assert changed.encoder.feature_dropout == 0.1
+
+
+def test_on_ddi_graphsage_alone_has_dropout_on_its_table() -> None:
+    rates = {
+        kind: paper_config(graph="ogbl-ddi", encoder=kind).encoder.feature_dropout
+        for kind in ("gcn", "sage")
+    }
+    assert rates == {"gcn": 0.0, "sage": 0.5}
+
+
 @pytest.mark.parametrize("name", [entry.name for entry in METHODS if entry.build.trains])
 @pytest.mark.parametrize("task", ["links", "nodes"])
 def test_every_method_that_trains_has_a_file_for_each_task(name: str, task: str) -> None:

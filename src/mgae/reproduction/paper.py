@@ -60,14 +60,21 @@ def paper_config(**given: Any) -> RunConfig:
     if own is None:
         return first
     usual = merge(experiment["settings"], own)
+    encoder = _kind("encoder", given, usual, first)
+    usual = merge(usual, experiment.get("encoders", {}).get(first.graph, {}).get(encoder, {}))
     if first.protocol == "strict":
         usual = {key: value for key, value in usual.items() if key not in _PROTOCOL_SECTIONS}
     for name in PARTS.keys() & usual.keys():
-        chosen = as_table(name, given.get(name) or {}).get("kind")
-        kind = chosen or usual[name].get("kind") or getattr(first, name).kind
-        usual[name] = _applicable(usual[name], PARTS[name][kind])
+        usual[name] = _applicable(usual[name], PARTS[name][_kind(name, given, usual, first)])
     method = as_table("method", given.get("method", first.method.kind))
     return RunConfig(**merge(usual, {**given, "method": method}))
+
+
+def _kind(part: str, given: Mapping[str, Any], usual: Mapping[str, Any], first: RunConfig) -> str:
+    """Which kind of a part it is: as given, else as the experiment file says, else the default."""
+    chosen = as_table(part, given.get(part) or {}).get("kind")
+    kind: str = chosen or usual.get(part, {}).get("kind") or getattr(first, part).kind
+    return kind
 
 
 def _applicable(usual: dict[str, Any], chosen: Entry) -> dict[str, Any]:
