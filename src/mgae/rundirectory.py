@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
@@ -189,9 +190,35 @@ def write_record(stream: TextIO, record: EpochRecord) -> None:
     stream.flush()
 
 
-def free_path(parent: Path, label: str) -> Path:
-    """``parent/label``, with a number behind it where that is taken."""
-    candidates: Iterable[Path] = (
-        parent / (label if number == 1 else f"{label}-{number}") for number in range(1, 10**6)
-    )
-    return next(path for path in candidates if not path.exists())
+@contextmanager
+def new_folder(parent: Path, label: str) -> Iterator[Path]:
+    """``parent/label``, with a number behind it where that is taken; no other process gets it too.
+
+    It goes again where nothing was put into it, and so does what had to be made above it.
+
+    Raises:
+        RunDirectoryError: where it cannot be made.
+    """
+    first = parent / label
+    check_writable(first)
+    above = [folder for folder in first.absolute().parents if not folder.exists()]
+    paths = (first, *(parent / f"{label}-{number}" for number in range(2, 10**6)))
+    try:
+        path = next(filter(_made_now, paths))
+    except OSError as error:
+        raise RunDirectoryError(f"cannot write to {first}: {error.strerror}") from None
+    try:
+        yield path
+    finally:
+        for folder in (path, *above):
+            with suppress(OSError):  # it holds a run, or a run that failed has removed it
+                folder.rmdir()
+
+
+def _made_now(path: Path) -> bool:
+    """Whether the folder is ours: choosing a free name and making it later would let two share."""
+    try:
+        path.mkdir(parents=True)
+    except FileExistsError:
+        return False
+    return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,10 +93,10 @@ def train(
         return _resume(resume, as_json, quiet)
     settings = _configure(chosen, config, set_ or [])
     from mgae.pipeline import run
-    from mgae.rundirectory import free_path
+    from mgae.rundirectory import new_folder
 
-    path = out or free_path(Path("runs"), settings.label)
-    with observing(as_json, quiet) as observer, _stoppable(path):
+    place = nullcontext(out) if out else new_folder(Path("runs"), settings.label)
+    with place as path, observing(as_json, quiet) as observer, _stoppable(path):
         result = run(settings, out=path, observer=observer)
         _report(path, observer)
     return _print(result, as_json)
