@@ -71,16 +71,19 @@ def test_figures_do_not_give_way_to_fewer_runs_or_to_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert measured(reproduce(asked(tmp_path, "raw-features", 2))) == {"raw-features": 2}
-    assert measured(reproduce(asked(tmp_path, "raw-features", 1))) == {"raw-features": 2}
-
-    def lost(name: str) -> None:
-        raise MissingData(f"cannot get {name}")
-
     notes: list[str] = []
 
     class Told(TableObserver):
         def on_note(self, text: str) -> None:
             notes.append(text)
+
+    assert measured(reproduce(asked(tmp_path, "raw-features", 2), Told())) == {"raw-features": 2}
+    assert not notes
+    assert measured(reproduce(asked(tmp_path, "raw-features", 1), Told())) == {"raw-features": 2}
+    assert "keeps its figures of more runs than these for raw-features on cora" in notes.pop()
+
+    def lost(name: str) -> None:
+        raise MissingData(f"cannot get {name}")
 
     monkeypatch.setattr("mgae.reproduction.filling._graph", lost)
     assert measured(reproduce(asked(tmp_path, "raw-features", 2), Told())) == {"raw-features": 2}

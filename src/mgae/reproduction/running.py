@@ -10,7 +10,7 @@ from typing import Any
 from mgae.cells import finished_runs
 from mgae.errors import ConfigError, UnknownName
 from mgae.pipeline import Observer
-from mgae.reproduction.document import Record, Records
+from mgae.reproduction.document import DONE, Record, Records
 from mgae.reproduction.filling import records
 from mgae.reproduction.pages import TablePages, make_results_folder, write_statistics
 from mgae.reproduction.plan import Cell, Row, Table
@@ -91,6 +91,9 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> Record
             pages.write(ours)
     finally:
         made = pages.write(ours, drawn=True)
+    if outnumbered := _outnumbered(ours, known):
+        kept = f"{pages.file} keeps its figures of more runs than these for {outnumbered}"
+        observer.on_note(f"{kept}; give another --out for a table of these alone")
     return made
 
 
@@ -100,6 +103,16 @@ def reproduce_datasets(
     """Table 1: nothing is trained."""
     make_results_folder(out)
     return write_statistics(dataset_document(datasets, observer or Observer()), out)
+
+
+def _outnumbered(ours: Records, known: Records) -> str:
+    """The cells that show earlier figures though they were run again, by comma."""
+    runs = {place: len(record.get("seeds", ())) for place, record in known.items()}
+    return ", ".join(
+        f"{row} on {dataset}"
+        for (row, dataset), record in ours.items()
+        if record["status"] == DONE and len(record["seeds"]) < runs.get((row, dataset), 0)
+    )
 
 
 def _refuse_other_runs(given: Mapping[str, Any]) -> None:
