@@ -112,6 +112,14 @@ def test_a_damaged_result_runs_its_seed_again(
     assert watch.notes[-1] == "cell/seed-1: its result is damaged, it runs again"
 
 
+def test_damaged_settings_of_a_run_are_no_words_of_the_method(tmp_path: Path, graph: Data) -> None:
+    run_cell(config(), tmp_path / "cell", graph)
+    (tmp_path / "cell/seed-1/metrics.json").unlink()
+    (tmp_path / "cell/seed-1/config.toml").write_text("[")
+    with pytest.raises(RunDirectoryError, match=r"cannot read the run in .*seed-1: .*not TOML"):
+        run_cell(config(), tmp_path / "cell", graph)
+
+
 def test_a_damaged_description_of_a_cell_is_named_and_to_be_removed(
     tmp_path: Path, graph: Data
 ) -> None:

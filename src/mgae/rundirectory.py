@@ -16,7 +16,7 @@ from torch_geometric.data import Data
 
 from mgae.config import RunConfig
 from mgae.environment import environment
-from mgae.errors import RunDirectoryError
+from mgae.errors import ConfigError, RunDirectoryError
 from mgae.files import read_tensors, write_embeddings, write_json, write_tensors, write_text
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.store import save_graph, stored_graph
@@ -62,8 +62,15 @@ class RunDirectory:
 
     @property
     def config(self) -> RunConfig:
-        """What was run."""
-        return RunConfig.from_toml(self.path / "config.toml")
+        """What was run.
+
+        Raises:
+            RunDirectoryError: where that cannot be read, which says nothing of the method.
+        """
+        try:
+            return RunConfig.from_toml(self.path / "config.toml")
+        except ConfigError as error:
+            raise RunDirectoryError(f"cannot read the run in {self.path}: {error}") from None
 
     @property
     def finished(self) -> bool:
