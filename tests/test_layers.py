@@ -16,6 +16,7 @@ ORDER = [
     "registry",
     "seeding",
     "files",
+    "folders",
     "markdown",
     "drawing",
     "sections",

@@ -15,12 +15,13 @@ from mgae.config import RunConfig
 from mgae.errors import MGAEError, TrainingError
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
+from mgae.folders import check_free
 from mgae.graphs.message import MessageGraph
 from mgae.graphs.opening import open_graph
 from mgae.memory import fitted
 from mgae.registry import DATASETS
 from mgae.results import RunResult, SeedResult, seed_result
-from mgae.rundirectory import RunDirectory, check_free, write_record
+from mgae.rundirectory import RunDirectory, write_record
 from mgae.sections import EvaluationSettings
 from mgae.splits.hard import too_costly
 from mgae.training.loop import Fit, OnEpoch

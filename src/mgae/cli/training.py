@@ -92,8 +92,8 @@ def train(
         _refuse_beside_resume({**given, "set": set_, "out": out})
         return _resume(resume, as_json, quiet)
     settings = _configure(chosen, config, set_ or [])
+    from mgae.folders import new_folder
     from mgae.pipeline import run
-    from mgae.rundirectory import new_folder
 
     place = nullcontext(out) if out else new_folder(Path("runs"), settings.label)
     with place as path, observing(as_json, quiet) as observer, _stoppable(path):

@@ -16,13 +16,13 @@ from mgae.comparison.value import Comparison, Row
 from mgae.config import RunConfig
 from mgae.errors import MGAEError, RunDirectoryError, UnsupportedError
 from mgae.files import write_json, write_text
+from mgae.folders import check_free
 from mgae.graphs.opening import open_graph
 from mgae.layering import as_table
 from mgae.pipeline import Observer
 from mgae.registry import METHODS
 from mgae.reproduction import paper_config
 from mgae.reproduction.document import read_json
-from mgae.rundirectory import check_free
 
 # What a floor takes from the settings that were given for all: it has no training.
 _OF_FLOORS = ("graph", "task", "protocol", "seed", "runs", "input", "split", "evaluation")

@@ -10,12 +10,12 @@ from typing import Any
 
 from mgae.errors import RunDirectoryError
 from mgae.files import locked, write_text
+from mgae.folders import check_writable
 from mgae.reproduction.document import DONE, Record, Records, document, read_document, records_in
 from mgae.reproduction.overview import documents, overview
 from mgae.reproduction.plan import Cell, Table
 from mgae.reproduction.tables import file_stem, printed_statistics
 from mgae.reproduction.writing import draw_results, write_results
-from mgae.rundirectory import check_writable
 
 
 @dataclass(frozen=True)
