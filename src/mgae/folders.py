@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 
 from mgae.errors import RunDirectoryError
@@ -37,14 +38,13 @@ def new_folder(parent: Path, label: str) -> Iterator[Path]:
     Raises:
         RunDirectoryError: where it cannot be made.
     """
-    first = parent / label
-    check_writable(first)
-    above = [folder for folder in first.absolute().parents if not folder.exists()]
-    paths = (first, *(parent / f"{label}-{number}" for number in range(2, 10**6)))
+    check_writable(parent)
+    above = [folder for folder in (parent, *parent.absolute().parents) if not folder.exists()]
+    names = chain([label], (f"{label}-{number}" for number in count(2)))
     try:
-        path = next(filter(_made_now, paths))
+        path = next(filter(_made_now, (parent / name for name in names)))
     except OSError as error:
-        raise RunDirectoryError(f"cannot write to {first}: {error.strerror}") from None
+        raise RunDirectoryError(f"cannot write to {parent}: {error.strerror}") from None
     try:
         yield path
     finally:
