@@ -118,6 +118,13 @@ def test_out_of_reach_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = toy_graph(num_nodes=40, num_edges=120)
     assert too_costly(graph, 10, 100) is None
     assert "lower evaluation.hard_negatives" in str(too_costly(graph, 10, 1_000_000))
-    monkeypatch.setattr("mgae.ops.pagerank.MOST_PRODUCTS", 100)
+    monkeypatch.setattr("mgae.splits.hard._MOST_PRODUCTS", 100)
     assert "no hard negatives: to rank the candidates of 20 nodes" in str(too_costly(graph, 10, 5))
     assert too_costly(graph, 10, 0) is None
+
+
+def test_both_held_out_parts_of_a_graph_as_large_as_pubmed_are_in_reach() -> None:
+    edges = torch.randint(19_717, (2, 44_324), generator=torch.Generator().manual_seed(0))
+    x = torch.ones(19_717, 1).expand(-1, 500)
+    graph = MessageGraph.of(checked(Data(edge_index=edges, x=x, num_nodes=19_717)))
+    assert too_costly(graph, num_positives=2_216 + 4_432, count=500) is None
