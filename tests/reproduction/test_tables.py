@@ -141,6 +141,13 @@ def test_a_metric_that_was_not_measured_is_a_dash() -> None:
     assert "not measured yet" in lines(body_of(doc))["0.1"]
 
 
+def test_the_hours_of_models_that_are_measured_anew_count_once() -> None:
+    spec = table("links-ogb")
+    names = ("MGAE-GCN", "MGAE-GCN (validation edges as input)")
+    again = {(name, "ogbl-ddi"): done([60.0], ["hits@20"], seconds=[7200.0]) for name in names}
+    assert "2.0 hours of runs in all" in body_of(document(spec, spec.cells({}), again, {}))
+
+
 def test_with_settings_changed_by_hand_nothing_misses_the_paper() -> None:
     doc = made("links-planetoid", {("MGAE-GCN", "cora"): [50.0]})
     assert "misses the paper's" in body_of(doc)
