@@ -154,7 +154,7 @@ def test_a_monitor_of_hard_negatives_needs_some() -> None:
 def test_hard_negatives_that_cost_too_much_are_left_out_with_a_note(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mgae.ops.pagerank.MOST_PRODUCTS", 100)
+    monkeypatch.setattr("mgae.splits.hard._MOST_PRODUCTS", 100)
     notes = Notes()
     result = run(config(protocol="strict", evaluation={"floors": ()}), data(), observer=notes)
     assert "no hard negatives: to rank the candidates of" in notes.notes[-1]
