@@ -32,6 +32,7 @@ from mgae.encoders.base import sends_first
 from mgae.errors import ConfigError
 from mgae.graphs import MessageGraph, checked
 from mgae.methods import build_method
+from mgae.ops.dropout import dropout
 from mgae.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS
 from mgae.seeding import drawn_from
@@ -401,6 +402,21 @@ def test_dropout_falls_between_layers_and_spares_the_first(kind: str) -> None:
     (first, second), (plain_first, plain_second) = encoder(graph, seeded()), encoder(graph, None)
     assert torch.equal(first, plain_first)
     assert not torch.equal(second, plain_second)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_decoder_may_read_what_the_next_layer_does(kind: str) -> None:
+    graph = toy_graph()
+    plain = build(kind, graph, dropout=0.5, num_layers=3)
+    dropping = build(kind, graph, dropout=0.5, num_layers=3, drop_outputs=True)
+    *hidden, last = dropping(graph, seeded())
+    *plain_hidden, plain_last = plain(graph, seeded())
+    chance = seeded()
+    for output, whole in zip(hidden, plain_hidden, strict=True):
+        assert torch.equal(output, dropout(whole, 0.5, chance))
+    assert torch.equal(last, plain_last)
+    for output, whole in zip(dropping(graph, None), plain(graph, None), strict=True):
+        assert torch.equal(output, whole)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])

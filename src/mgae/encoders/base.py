@@ -37,6 +37,11 @@ class EncoderSettings(PartSettings):
     hidden_channels: int = Field(128, ge=1, description="d, the width of every layer")
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout between layers")
     feature_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on the node features")
+    # None, not false: a setting that is left out keeps the checksum of cells measured before it.
+    drop_outputs: bool | None = Field(
+        None,
+        description="the decoder, too, reads a layer after the dropout; absent: only the next layer",
+    )
     act: Literal["relu", "elu", "prelu", "tanh", "none"] = Field(
         "relu", description="activation after a layer"
     )
@@ -95,6 +100,8 @@ class Encoder(nn.Module, ABC):
         for layer, norm, act, adjacency in parts:
             if outputs:
                 h = dropout(outputs[-1], self.settings.dropout, generator)
+                if self.settings.drop_outputs:
+                    outputs[-1] = h
             outputs.append(act(norm(layer(h, adjacency)[: adjacency.num_receivers])))
         return outputs
 
