@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from mgae.cells import config_hash
 from mgae.errors import UnknownName
 from mgae.registry import DATASETS, METHODS
 from mgae.reproduction.claims import CLAIMS
@@ -143,9 +144,25 @@ def test_a_metric_that_was_not_measured_is_a_dash() -> None:
 
 def test_the_hours_of_models_that_are_measured_anew_count_once() -> None:
     spec = table("links-ogb")
-    names = ("MGAE-GCN", "MGAE-GCN (validation edges as input)")
+    names = (
+        "MGAE-GCN",
+        "MGAE-GCN (validation edges as input)",
+        "MGAE-SAGE (the authors' dropout)",
+        "MGAE-SAGE (the authors' dropout and input)",
+    )
     again = {(name, "ogbl-ddi"): done([60.0], ["hits@20"], seconds=[7200.0]) for name in names}
-    assert "2.0 hours of runs in all" in body_of(document(spec, spec.cells({}), again, {}))
+    assert "4.0 hours of runs in all" in body_of(document(spec, spec.cells({}), again, {}))
+
+
+def test_a_row_that_measures_models_anew_has_the_settings_they_were_trained_with() -> None:
+    cells = {cell.row.name: cell for cell in table("links-ogb").cells({})}
+    cell = cells["MGAE-SAGE (the authors' dropout and input)"]
+    trained = cells["MGAE-SAGE (the authors' dropout)"].config
+    assert cell.trained is not None
+    assert config_hash(cell.trained) == config_hash(trained)
+    assert trained.encoder.drop_outputs and trained.train.epochs == 120
+    evaluation = {**trained.evaluation.model_dump(), "val_edges_as_input": True}
+    assert cell.config == trained.changed(evaluation=evaluation)
 
 
 def test_with_settings_changed_by_hand_nothing_misses_the_paper() -> None:

@@ -19,6 +19,7 @@ Record = dict[str, Any]
 Records = dict[tuple[str, str], Record]
 DONE, REFUSED = "done", "refused"
 NO_DATA, NOT_YET = "data not available", "not measured yet"
+_ROW_KEYS = ("name", "group", "series", "ratio", "trained_as")
 
 
 def record_of(cell: Cell, found: CellResult) -> Record:
@@ -60,7 +61,7 @@ def document(
         "columns": {dataset: list(metrics) for dataset, metrics in table.columns.items()},
         "rows": [
             {
-                **{key: getattr(row, key) for key in ("name", "group", "series", "ratio")},
+                **{key: getattr(row, key) for key in _ROW_KEYS},
                 "cells": {
                     cell.dataset: {
                         **records.get((row.name, cell.dataset), {"status": NOT_YET}),

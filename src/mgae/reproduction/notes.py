@@ -26,8 +26,8 @@ def notes(doc: Record) -> list[str]:
         if cell["status"] == REFUSED
     ]
     lines += lacking_note(dataset for _, dataset, cell in cells if cell["status"] == NO_DATA)
-    # Extra rows measure the models of others anew: those were trained once.
-    measured = _measured(cell for row, _, cell in cells if row["group"] != "extra")
+    # A model that is measured in two ways was trained once.
+    measured = _measured(cell for row, _, cell in cells if row.get("trained_as") is None)
     return ["\n".join(lines)] * bool(lines) + measured
 
 

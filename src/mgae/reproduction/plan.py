@@ -17,7 +17,11 @@ from mgae.reproduction.paper import paper_config
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table; ``series`` and ``ratio`` are a curve's name and its place on it."""
+    """One row of a table; ``series`` and ``ratio`` are a curve's name and its place on it.
+
+    ``trained_as`` names the row whose models this one measures anew; its ``settings`` lie above
+    those of that row.
+    """
 
     name: str
     method: str
@@ -105,7 +109,8 @@ class Table:
         }
         shared = _taken(row, given)
         plain = paper_config(**merge(about, shared))
-        own = merge(self.settings.get(dataset, {}), row.settings)
+        measured = self._named(row.trained_as).settings if row.trained_as else {}
+        own = merge(self.settings.get(dataset, {}), measured, row.settings)
         config = paper_config(**merge(about, own, shared)) if own else plain
         is_papers = config_hash(config) == config_hash(plain)
         return Cell(row, dataset, config, is_papers, self._trained(row, dataset, given, runs))
@@ -116,11 +121,14 @@ class Table:
         """The run set of the row whose models are measured again, with as many runs."""
         if row.trained_as is None:
             return None
-        named = {other.name: other for other in self.rows}
-        if row.trained_as not in named:
-            raise UnknownName("row", row.trained_as, named)
-        trained = replace(named[row.trained_as], runs=row.runs)
+        trained = replace(self._named(row.trained_as), runs=row.runs)
         return self._built(trained, dataset, given, runs).config
+
+    def _named(self, name: str) -> Row:
+        named = {row.name: row for row in self.rows}
+        if name not in named:
+            raise UnknownName("row", name, named)
+        return named[name]
 
 
 def _taken(row: Row, given: Mapping[str, Any]) -> dict[str, Any]:

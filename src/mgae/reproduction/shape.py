@@ -61,6 +61,7 @@ class _Row(_Stored):
     group: Literal["baseline", "ours", "extra", "floor"]
     series: str | None
     ratio: float | None
+    trained_as: str | None = None
     cells: dict[str, Annotated[_Done | _Refused | _Empty, Field(discriminator="status")]]
 
 
