@@ -40,7 +40,7 @@ class EncoderSettings(PartSettings):
     # None, not false: a setting that is left out keeps the checksum of cells measured before it.
     drop_outputs: bool | None = Field(
         None,
-        description="the decoder, too, reads a layer after the dropout; absent: only the next layer",
+        description="the decoder too reads a layer after its dropout; absent: the next layer alone",
     )
     act: Literal["relu", "elu", "prelu", "tanh", "none"] = Field(
         "relu", description="activation after a layer"
