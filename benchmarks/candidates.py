@@ -21,8 +21,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from mgae.config import RunConfig
-from mgae.pipeline import run
+from mgae.runs.config import RunConfig
+from mgae.runs.pipeline import run
 from mgae.serving import Predictor
 
 Figures = dict[str, dict[str, float]]

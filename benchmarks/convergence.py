@@ -11,11 +11,11 @@ from torch_geometric.data import Data
 
 from benchmarks.reference import PlainTraining
 from benchmarks.steps import OurTraining
+from mgae.data import MessageGraph, load_graph
+from mgae.data.splits import split_links
 from mgae.evaluation.links import evaluate_links
 from mgae.evaluation.metrics import auc
-from mgae.graphs import MessageGraph, load_graph
-from mgae.reproduction import paper_config
-from mgae.splits import split_links
+from mgae.paper import paper_config
 
 GRAPHS = ("cora", "citeseer")
 

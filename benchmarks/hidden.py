@@ -17,15 +17,15 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from benchmarks.settings import RANKED
-from mgae.graphs import MessageGraph, checked, load_graph
-from mgae.layering import merge
-from mgae.methods.base import build_method
-from mgae.reproduction import paper_config
-from mgae.sections import SplitSettings
-from mgae.seeding import Generators
+from mgae.core.methods.base import build_method
+from mgae.core.seeding import Generators
+from mgae.data import MessageGraph, checked, load_graph
+from mgae.data.splits.links import split_links
+from mgae.paper import paper_config
+from mgae.runs.layering import merge
+from mgae.runs.sections import SplitSettings
+from mgae.runs.trial import Trial
 from mgae.serving import Predictor
-from mgae.splits.links import split_links
-from mgae.trial import Trial
 
 FLOORS = ("common-neighbors", "adamic-adar", "resource-allocation", "raw-features")
 

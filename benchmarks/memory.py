@@ -9,8 +9,8 @@ import threading
 
 import psutil
 
-from mgae.errors import GraphError
-from mgae.graphs import load_graph
+from mgae.core.errors import GraphError
+from mgae.data import load_graph
 
 _CODE = "from benchmarks.memory import train; train({name!r}, {steps})"
 
@@ -18,9 +18,9 @@ _CODE = "from benchmarks.memory import train; train({name!r}, {steps})"
 def train(name: str, steps: int) -> None:
     """Take some steps and print the peak and the estimate, in MB."""
     from benchmarks.steps import OurTraining  # noqa: PLC0415 - the baseline is what is imported
-    from mgae.graphs import MessageGraph  # noqa: PLC0415
-    from mgae.memory import training_bytes  # noqa: PLC0415
-    from mgae.reproduction import paper_config  # noqa: PLC0415
+    from mgae.data import MessageGraph  # noqa: PLC0415
+    from mgae.paper import paper_config  # noqa: PLC0415
+    from mgae.runs.memory import training_bytes  # noqa: PLC0415
 
     process, over = psutil.Process(), threading.Event()
     before = peak = process.memory_info().rss

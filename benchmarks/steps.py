@@ -13,16 +13,16 @@ from torch_geometric.utils import negative_sampling
 
 from benchmarks.reference import PlainTraining
 from benchmarks.timing import alternating
-from mgae.config import RunConfig
-from mgae.errors import GraphError
+from mgae.core.errors import GraphError
+from mgae.core.methods import build_method
+from mgae.core.seeding import Generators
+from mgae.core.training.stepper import Stepper
+from mgae.data import MessageGraph, load_graph
+from mgae.data.splits import LinkSplit, split_links
 from mgae.evaluation.links import evaluate_links
 from mgae.evaluation.metrics import auc
-from mgae.graphs import MessageGraph, load_graph
-from mgae.methods import build_method
-from mgae.reproduction import paper_config
-from mgae.seeding import Generators
-from mgae.splits import LinkSplit, split_links
-from mgae.training.stepper import Stepper
+from mgae.paper import paper_config
+from mgae.runs.config import RunConfig
 
 PLANETOID = ("cora", "citeseer", "pubmed")
 REPEATS = {"cora": 30, "citeseer": 30, "pubmed": 12, "ogbl-ddi": 5}

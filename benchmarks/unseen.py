@@ -19,9 +19,9 @@ from torch_geometric.data import Data
 from torch_geometric.utils import subgraph
 
 from benchmarks.hidden import averaged, ours
+from mgae.core.seeding import Generators
+from mgae.data import checked, load_graph
 from mgae.evaluation.metrics import auc
-from mgae.graphs import checked, load_graph
-from mgae.seeding import Generators
 from mgae.serving import Predictor
 
 

@@ -1,6 +1,6 @@
 """Build the embedded Cora dataset from the copy bundled with ``graphdatascience``.
 
-Needs numpy and pyarrow; see src/mgae/graphs/embedded/README.md for the provenance.
+Needs numpy and pyarrow; see src/mgae/data/datasets/embedded/README.md for the provenance.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CITATIONS_MEMBER = "graphdatascience/resources/cora/cora_rels.parquet.gzip"
 
 SCRIPTS = Path(__file__).resolve().parent
 ORDER_FILE = SCRIPTS / "cora_planetoid_order.txt"
-DEFAULT_OUT = SCRIPTS.parent / "src" / "mgae" / "graphs" / "embedded" / "cora.npz"
+DEFAULT_OUT = SCRIPTS.parent / "src" / "mgae" / "data" / "datasets" / "embedded" / "cora.npz"
 
 NUM_NODES = 2708
 NUM_EDGES = 5278

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.graphs import MessageGraph, checked
+from mgae.data import MessageGraph, checked
 
 # Toy graphs are too small to share: with several processes on few cores, threads only wait.
 torch.set_num_threads(1)

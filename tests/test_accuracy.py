@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mgae.pipeline import run
-from mgae.reproduction import paper_config
+from mgae.paper import paper_config
+from mgae.runs.pipeline import run
 
 
 @pytest.mark.slow

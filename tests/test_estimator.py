@@ -5,7 +5,7 @@ import torch
 from sklearn.base import clone
 
 import mgae
-from mgae.errors import ConfigError, GraphError, UnsupportedError
+from mgae.core.errors import ConfigError, GraphError, UnsupportedError
 from tests.conftest import toy_data
 
 SMALL = {"encoder": {"kind": "sage", "hidden_channels": 8}, "train": {"epochs": 2}}

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mgae.errors import MGAEError, TrainingError, UnknownName
+from mgae.core.errors import MGAEError, TrainingError, UnknownName
 from mgae.registry import METHODS, Registry
 
 

@@ -19,32 +19,32 @@ from typing import TYPE_CHECKING, Any
 from mgae.version import __version__
 
 if TYPE_CHECKING:
-    from mgae.comparison import compare
-    from mgae.config import RunConfig
-    from mgae.errors import MGAEError
+    from mgae.core.errors import MGAEError
+    from mgae.data.opening import open_graph
     from mgae.estimator import MGAE
-    from mgae.graphs.opening import open_graph
-    from mgae.pipeline import Observer, evaluate, resume, run
+    from mgae.paper import paper_config, published
     from mgae.reporting import write_report
-    from mgae.reproduction import paper_config, published
-    from mgae.results import RunResult
+    from mgae.runs.comparison import compare
+    from mgae.runs.config import RunConfig
+    from mgae.runs.pipeline import Observer, evaluate, resume, run
+    from mgae.runs.results import RunResult
     from mgae.serving.predictor import Predictor
 
 # Imported when first asked for: `mgae --help` must not wait for torch.
 _HOMES = {
     "MGAE": "mgae.estimator",
-    "MGAEError": "mgae.errors",
-    "Observer": "mgae.pipeline",
+    "MGAEError": "mgae.core.errors",
+    "Observer": "mgae.runs.pipeline",
     "Predictor": "mgae.serving.predictor",
-    "RunConfig": "mgae.config",
-    "RunResult": "mgae.results",
-    "compare": "mgae.comparison",
-    "evaluate": "mgae.pipeline",
-    "open_graph": "mgae.graphs.opening",
-    "paper_config": "mgae.reproduction",
-    "published": "mgae.reproduction",
-    "resume": "mgae.pipeline",
-    "run": "mgae.pipeline",
+    "RunConfig": "mgae.runs.config",
+    "RunResult": "mgae.runs.results",
+    "compare": "mgae.runs.comparison",
+    "evaluate": "mgae.runs.pipeline",
+    "open_graph": "mgae.data.opening",
+    "paper_config": "mgae.paper",
+    "published": "mgae.paper",
+    "resume": "mgae.runs.pipeline",
+    "run": "mgae.runs.pipeline",
     "write_report": "mgae.reporting",
 }
 

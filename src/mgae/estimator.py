@@ -9,15 +9,15 @@ from sklearn.base import BaseEstimator
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.config import RunConfig
-from mgae.errors import GraphError
-from mgae.graphs.checks import checked
-from mgae.graphs.convert import as_graph
-from mgae.graphs.message import MessageGraph
+from mgae.core.errors import GraphError
+from mgae.core.graph import MessageGraph
+from mgae.data.checks import checked
+from mgae.data.convert import as_graph
+from mgae.runs.config import RunConfig
+from mgae.runs.trial import Trial
 from mgae.serving.features import require_same_features
 from mgae.serving.newcomers import require_inductive
 from mgae.serving.predictor import Predictor
-from mgae.trial import Trial
 
 
 class MGAE(BaseEstimator):  # type: ignore[misc]

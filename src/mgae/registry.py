@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mgae.errors import UnknownName
+from mgae.core.errors import UnknownName
 from mgae.settings import PartSettings
 
 
@@ -82,10 +82,10 @@ class Registry:
         importlib.import_module(self._home)
 
 
-DATASETS = Registry("dataset", home="mgae.graphs.catalogue")
-MASKS = Registry("mask", home="mgae.masking")
-ENCODERS = Registry("encoder", home="mgae.encoders")
-DECODERS = Registry("decoder", home="mgae.decoders")
-LOSSES = Registry("loss", home="mgae.losses")
-METHODS = Registry("method", home="mgae.methods")
+DATASETS = Registry("dataset", home="mgae.data.datasets.catalogue")
+MASKS = Registry("mask", home="mgae.core.masks")
+ENCODERS = Registry("encoder", home="mgae.core.encoders")
+DECODERS = Registry("decoder", home="mgae.core.decoders")
+LOSSES = Registry("loss", home="mgae.core.losses")
+METHODS = Registry("method", home="mgae.core.methods")
 PARTS = {"mask": MASKS, "encoder": ENCODERS, "decoder": DECODERS, "loss": LOSSES}

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, Validatio
 from pydantic import model_validator as _model_validator
 from pydantic.fields import FieldInfo
 
-from mgae.errors import ConfigError, hint
+from mgae.core.errors import ConfigError, hint
 
 
 class Settings(BaseModel):

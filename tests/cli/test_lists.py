@@ -6,9 +6,9 @@ import pytest
 
 from mgae.cli.app import main
 from mgae.cli.tables import result_table
-from mgae.config import RunConfig
 from mgae.registry import DATASETS, METHODS
-from mgae.results import RunResult, SeedResult
+from mgae.runs.config import RunConfig
+from mgae.runs.results import RunResult, SeedResult
 from mgae.version import __version__
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from mgae.cli.app import main
 from mgae.cli.livetable import LiveTable
-from mgae.reproduction.tables import table
+from mgae.paper.tables import table
 
 SMALL = ["--datasets", "cora", "--methods", "GAE,MGAE-GCN", "--runs", "2"]
 SMALL += ["--set", "encoder.hidden_channels=4", "--set", "train.checkpoint_seconds=0"]

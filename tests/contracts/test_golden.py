@@ -16,13 +16,13 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.config import RunConfig
-from mgae.files import write_json
-from mgae.graphs import MessageGraph, checked
-from mgae.methods import build_method
+from mgae.core.methods import build_method
+from mgae.core.seeding import Generators
+from mgae.core.training import train
+from mgae.data import MessageGraph, checked
+from mgae.data.atomic import write_json
 from mgae.registry import LOSSES, METHODS
-from mgae.seeding import Generators
-from mgae.training import train
+from mgae.runs.config import RunConfig
 
 GOLDEN = Path(__file__).parent / "golden.json"
 SMALL: dict[str, Any] = {

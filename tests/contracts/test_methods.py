@@ -15,13 +15,13 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.config import RunConfig
-from mgae.errors import MGAEError
-from mgae.graphs import MessageGraph, checked
-from mgae.methods import Method, build_method
+from mgae.core.errors import MGAEError
+from mgae.core.methods import Method, build_method
+from mgae.core.seeding import Generators, drawn_from
+from mgae.core.training import Checkpoints, EpochRecord, train
+from mgae.data import MessageGraph, checked
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
-from mgae.seeding import Generators, drawn_from
-from mgae.training import Checkpoints, EpochRecord, train
+from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph
 
 Graph = Callable[[], MessageGraph]

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from mgae.config import RunConfig
-from mgae.errors import MGAEError, UnknownName
+from mgae.core.errors import MGAEError, UnknownName
+from mgae.core.methods import Method, build_method
+from mgae.data import MessageGraph
+from mgae.data.splits import LinkSplit, split_links
 from mgae.evaluation.links import evaluate_links, link_metrics, validator
-from mgae.graphs import MessageGraph
-from mgae.methods import Method, build_method
-from mgae.sections import EvaluationSettings, SplitSettings
-from mgae.splits import LinkSplit, split_links
+from mgae.runs.config import RunConfig
+from mgae.runs.sections import EvaluationSettings, SplitSettings
 from tests.conftest import toy_graph
 
 

@@ -12,10 +12,10 @@ from sklearn.svm import SVC
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.errors import GraphError, MGAEError, UnsupportedError
+from mgae.core.errors import GraphError, MGAEError, UnsupportedError
 from mgae.evaluation import nodes
 from mgae.evaluation.nodes import evaluate_nodes
-from mgae.sections import EvaluationSettings
+from mgae.runs.sections import EvaluationSettings
 
 PROBES = ["svm", "logistic"]
 PERFECT = {"accuracy": 100.0, "macro_f1": 100.0, "micro_f1": 100.0}

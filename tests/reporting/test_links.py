@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from mgae.graphs import checked
+from mgae.data import checked
 from mgae.reporting.links import strong_links
 from mgae.serving import Predictor
 from tests.serving.test_predictor import named, ran

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 import mgae
-from mgae.errors import RunDirectoryError
+from mgae.core.errors import RunDirectoryError
 from mgae.reporting import write_report
 from tests.serving.test_predictor import named, ran
 

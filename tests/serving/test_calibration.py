@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from scipy.special import expit, logit
 from torch import Tensor
 
-from mgae.graphs import MessageGraph
-from mgae.sections import SplitSettings
+from mgae.data import MessageGraph
+from mgae.data.splits import split_links
+from mgae.runs.sections import SplitSettings
 from mgae.serving.calibration import Calibration, calibrated
-from mgae.splits import split_links
 from tests.conftest import toy_graph
 
 

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from mgae.config import RunConfig
-from mgae.errors import GraphError, UnsupportedError
-from mgae.graphs import MessageGraph, checked
-from mgae.methods.base import build_method
-from mgae.seeding import Generators
+from mgae.core.errors import GraphError, UnsupportedError
+from mgae.core.methods.base import build_method
+from mgae.core.seeding import Generators
+from mgae.data import MessageGraph, checked
+from mgae.runs.config import RunConfig
 from mgae.serving import Predictor
 from tests.conftest import toy_data
 from tests.serving.test_predictor import fitted, named

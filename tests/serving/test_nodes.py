@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mgae.errors import GraphError
+from mgae.core.errors import GraphError
 from mgae.serving.nodes import NodeIndex
 
 NAMES = NodeIndex(["alice", "bob", "Bobby", "carol", "jim bob"])

@@ -13,12 +13,12 @@ from safetensors.torch import load_file
 from torch_geometric.data import Data
 
 import mgae
-from mgae.config import RunConfig
-from mgae.errors import ConfigError, GraphError, RunDirectoryError, UnsupportedError
-from mgae.graphs import MessageGraph
-from mgae.methods.base import build_method
+from mgae.core.errors import ConfigError, GraphError, RunDirectoryError, UnsupportedError
+from mgae.core.methods.base import build_method
+from mgae.core.seeding import Generators
+from mgae.data import MessageGraph
 from mgae.registry import METHODS
-from mgae.seeding import Generators
+from mgae.runs.config import RunConfig
 from mgae.serving import Predictor
 from tests.conftest import toy_data
 

@@ -7,10 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mgae.config import RunConfig
-from mgae.graphs import MessageGraph
-from mgae.methods.base import Encoded, Method, build_method
-from mgae.seeding import Generators
+from mgae.core.methods.base import Encoded, Method, build_method
+from mgae.core.seeding import Generators
+from mgae.data import MessageGraph
+from mgae.runs.config import RunConfig
 from mgae.serving.candidates import FaissIndex, PlainIndex, tangent
 from mgae.serving.neighbors import Neighbors
 from mgae.serving.ranking import Ranking, best

@@ -22,7 +22,7 @@ from mgae.cli import (
     training,
 )
 from mgae.cli.running import Interrupted
-from mgae.errors import MGAEError
+from mgae.core.errors import MGAEError
 from mgae.version import __version__
 
 app = typer.Typer(

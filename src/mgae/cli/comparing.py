@@ -51,8 +51,8 @@ def compare(
     Each has the settings that mgae train would give it. The same command again goes on where it
     was broken off.
     """
-    from mgae.comparison import compare as run
-    from mgae.layering import assignments, merge
+    from mgae.runs.comparison import compare as run
+    from mgae.runs.layering import assignments, merge
 
     table = options.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,

@@ -22,7 +22,7 @@ def listed(context: typer.Context, as_json: Json = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from mgae.cli.tables import print_rows
-    from mgae.graphs.catalogue import dataset_state
+    from mgae.data.datasets.catalogue import dataset_state
     from mgae.registry import DATASETS
 
     rows = [
@@ -48,7 +48,7 @@ def get(
 ) -> None:
     """Fetch datasets into the cache, and check them."""
     from mgae.cli.progress import StageProgress
-    from mgae.graphs.catalogue import dataset_state, fetch, load_graph
+    from mgae.data.datasets.catalogue import dataset_state, fetch, load_graph
     from mgae.registry import DATASETS
 
     for name in [DATASETS[name].name for name in names]:
@@ -76,12 +76,12 @@ def inspect(
 ) -> None:
     """Print what was understood of a graph: counts, degrees, components, what to start with."""
     from mgae.cli.progress import StageProgress
-    from mgae.graphs.inspection import inspect_graph, plot_degrees
-    from mgae.graphs.message import MessageGraph
-    from mgae.graphs.opening import open_graph
-    from mgae.memory import training_bytes
-    from mgae.reproduction import paper_config
-    from mgae.sections import InputSettings
+    from mgae.core.graph import MessageGraph
+    from mgae.data.inspection import inspect_graph, plot_degrees
+    from mgae.data.opening import open_graph
+    from mgae.paper import paper_config
+    from mgae.runs.memory import training_bytes
+    from mgae.runs.sections import InputSettings
     from mgae.serving.tables import check_out
 
     if plot is not None:

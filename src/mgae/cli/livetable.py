@@ -11,14 +11,14 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from mgae.config import RunConfig
-from mgae.reproduction.document import DONE, Record
-from mgae.reproduction.plan import Cell, Table
-from mgae.reproduction.rendering import display, figure_text
-from mgae.reproduction.running import TableObserver
-from mgae.reproduction.timing import in_words, seconds_left
-from mgae.results import heading
-from mgae.training.state import EpochRecord
+from mgae.core.training.state import EpochRecord
+from mgae.paper.document import DONE, Record
+from mgae.paper.plan import Cell, Table
+from mgae.paper.rendering import display, figure_text
+from mgae.paper.running import TableObserver
+from mgae.paper.timing import in_words, seconds_left
+from mgae.runs.config import RunConfig
+from mgae.runs.results import heading
 
 
 class LiveTable(TableObserver):

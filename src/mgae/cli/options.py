@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.errors import ConfigError
+from mgae.core.errors import ConfigError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]

@@ -16,7 +16,7 @@ def report(
     ] = None,
 ) -> None:
     """Draw a finished run's report.html again, one page that needs no network."""
-    from mgae.maps import best_projection
     from mgae.reporting import write_report
+    from mgae.serving.maps import best_projection
 
     typer.echo(write_report(run, map_ or best_projection()))

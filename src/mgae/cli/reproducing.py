@@ -11,7 +11,7 @@ import typer
 
 from mgae.cli.options import Json, Quiet, at_least_one
 from mgae.cli.running import stoppable
-from mgae.errors import ConfigError, MGAEError
+from mgae.core.errors import ConfigError, MGAEError
 
 
 def reproduce(
@@ -68,8 +68,8 @@ def reproduce(
         raise ConfigError("reproduce needs the NAME of a table, or --check (see mgae reproduce -h)")
     if name == "datasets" and (methods or runs or set_ or jobs > 1 or protocol != "paper"):
         raise ConfigError("datasets trains nothing: leave out all options but --datasets and --out")
-    from mgae.layering import assignments
-    from mgae.reproduction.running import Request
+    from mgae.paper.running import Request
+    from mgae.runs.layering import assignments
 
     request = Request(
         name=name,
@@ -97,8 +97,8 @@ def _listed(option: str, text: str | None) -> list[str]:
 
 def _made(request: Any, quiet: bool) -> dict[str, Any]:
     from mgae.cli.livetable import LiveTable
-    from mgae.reproduction.running import reproduce as run
-    from mgae.reproduction.running import reproduce_datasets
+    from mgae.paper.running import reproduce as run
+    from mgae.paper.running import reproduce_datasets
 
     if request.name == "datasets":
         return reproduce_datasets(request.datasets, request.out, LiveTable(not quiet, jobs=1))
@@ -109,8 +109,8 @@ def _made(request: Any, quiet: bool) -> dict[str, Any]:
 
 def _print(made: dict[str, Any], datasets: Sequence[str], out: Path) -> None:
     """The page as its file has it, less the graphs not asked for; its Markdown reads well."""
-    from mgae.reproduction.document import stem_of
-    from mgae.reproduction.writing import page_of
+    from mgae.paper.document import stem_of
+    from mgae.paper.writing import page_of
 
     typer.echo(page_of(_only(made, datasets) if datasets else made))
     typer.echo(f"tables and picture: {out / stem_of(made)}.json, .md, .csv, .png, .svg")
@@ -123,7 +123,7 @@ def _only(made: dict[str, Any], datasets: Sequence[str]) -> dict[str, Any]:
 
 
 def _documents(name: str | None, out: Path, writing: bool) -> None:
-    from mgae.reproduction.checking import check, update
+    from mgae.paper.checking import check, update
 
     if name is not None:
         raise ConfigError(f"--check and --update-docs take all tables of {out}: leave out {name}")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from mgae.cli.serving import Run, Seed
-from mgae.errors import ConfigError, UnsupportedError
+from mgae.core.errors import ConfigError, UnsupportedError
 
 _SHORTEST_TOKEN = 8
 
@@ -95,7 +95,7 @@ def _listen(host: str, port: int) -> socket.socket:
 def _application(run: Path, number: int, host: str, token: str | None) -> Any:
     import torch
 
-    from mgae.rundirectory import RunDirectory
+    from mgae.runs.rundirectory import RunDirectory
     from mgae.serving import Predictor
     from mgae.serving.service.application import LOOPBACK, create_app
 

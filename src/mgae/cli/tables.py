@@ -9,10 +9,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from mgae.comparison import Comparison
-from mgae.comparison.tables import MEMORY_NOTE, about, floor_cells, ranked_cells, titles
-from mgae.reproduction import Published
-from mgae.results import RunResult, heading
+from mgae.paper import Published
+from mgae.runs.comparison import Comparison
+from mgae.runs.comparison.tables import MEMORY_NOTE, about, floor_cells, ranked_cells, titles
+from mgae.runs.results import RunResult, heading
 
 
 def print_result(result: RunResult, paper: Published | None) -> None:

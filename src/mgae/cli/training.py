@@ -12,11 +12,11 @@ import typer
 from mgae.cli import options
 from mgae.cli.options import Json, Quiet
 from mgae.cli.running import observing, stoppable
-from mgae.errors import ConfigError
+from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:
-    from mgae.config import RunConfig
-    from mgae.pipeline import Observer
+    from mgae.runs.config import RunConfig
+    from mgae.runs.pipeline import Observer
 
 
 def train(
@@ -92,8 +92,8 @@ def train(
         _refuse_beside_resume({**given, "set": set_, "out": out})
         return _resume(resume, as_json, quiet)
     settings = _configure(chosen, config, set_ or [])
-    from mgae.folders import new_folder
-    from mgae.pipeline import run
+    from mgae.runs.folders import new_folder
+    from mgae.runs.pipeline import run
 
     place = nullcontext(out) if out else new_folder(Path("runs"), settings.label)
     with place as path, observing(as_json, quiet) as observer, _stoppable(path):
@@ -108,7 +108,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Measure a finished run again from its weights and its split."""
-    from mgae.pipeline import evaluate as measure
+    from mgae.runs.pipeline import evaluate as measure
 
     with observing(as_json, quiet) as observer:
         result = measure(run, observer)
@@ -117,8 +117,8 @@ def evaluate(
 
 def _configure(chosen: dict[str, Any], file: Path | None, texts: list[str]) -> RunConfig:
     """The paper's settings, below the file's, below the options', below ``--set``."""
-    from mgae.layering import assignments, merge, read_toml
-    from mgae.reproduction import paper_config
+    from mgae.paper import paper_config
+    from mgae.runs.layering import assignments, merge, read_toml
 
     chosen["mask"] = {k: v for k, v in chosen["mask"].items() if v is not None} or None
     return paper_config(**merge(read_toml(file) if file else {}, chosen, assignments(texts)))
@@ -131,7 +131,7 @@ def _refuse_beside_resume(given: dict[str, Any]) -> None:
 
 
 def _resume(path: Path, as_json: bool, quiet: bool) -> None:
-    from mgae.pipeline import resume
+    from mgae.runs.pipeline import resume
 
     with observing(as_json, quiet) as observer, _stoppable(path):
         result = resume(path, observer)
@@ -152,7 +152,7 @@ def _stoppable(path: Path) -> AbstractContextManager[None]:
 
 
 def _print(result: Any, as_json: bool) -> None:
-    from mgae.reproduction import published
+    from mgae.paper import published
 
     paper = published(result.config)
     if as_json:

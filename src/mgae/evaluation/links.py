@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from mgae.config import RunConfig
-from mgae.errors import ConfigError, GraphError, UnknownName
+from mgae.core.errors import ConfigError, GraphError, UnknownName
+from mgae.core.graph import MessageGraph
+from mgae.core.methods.base import Method
+from mgae.data.splits.links import LinkSplit
 from mgae.evaluation import metrics
-from mgae.evaluation.recommendations import recall_at
-from mgae.graphs.message import MessageGraph
-from mgae.methods.base import Method
-from mgae.sections import LOSS, EvaluationSettings
-from mgae.splits.links import LinkSplit
+from mgae.evaluation.ranking import recall_at
+from mgae.runs.config import RunConfig
+from mgae.runs.sections import LOSS, EvaluationSettings
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)

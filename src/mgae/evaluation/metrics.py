@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
-from mgae.errors import GraphError
+from mgae.core.errors import GraphError
 
 Floats = NDArray[np.float64]
 

@@ -20,11 +20,11 @@ from sklearn.svm import SVC
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.errors import GraphError, UnsupportedError
+from mgae.core.errors import GraphError, UnsupportedError
+from mgae.core.seeding import stream_seed
+from mgae.data.splits.nodes import Indices, folds, labeled_nodes, node_split
 from mgae.evaluation import metrics
-from mgae.sections import EvaluationSettings
-from mgae.seeding import stream_seed
-from mgae.splits.nodes import Indices, folds, labeled_nodes, node_split
+from mgae.runs.sections import EvaluationSettings
 
 # scikit-learn's usual one first: it wins a tie.
 _SPARSE_BELOW = 0.2

@@ -6,14 +6,14 @@ from itertools import groupby
 
 import numpy as np
 
-from mgae.maps import MOST_GROUPS, NodeMap, spread
+from mgae.core.training.state import EpochRecord
 from mgae.reporting import svg
 from mgae.reporting.curves import Curve, Scored, histogram, precision_recall, reliability, roc
 from mgae.reporting.evidence import Evidence
 from mgae.reporting.svg import Plot
-from mgae.results import heading
+from mgae.runs.results import heading
 from mgae.serving.calibration import Calibration
-from mgae.training.state import EpochRecord
+from mgae.serving.maps import MOST_GROUPS, NodeMap, spread
 
 MAP_WIDTH, MAP_HEIGHT = 900, 540
 _MAP_MARGIN = 12

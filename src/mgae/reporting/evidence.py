@@ -10,19 +10,19 @@ from typing import Any
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.errors import RunDirectoryError, UnsupportedError
+from mgae.core.errors import RunDirectoryError, UnsupportedError
+from mgae.core.training.state import EpochRecord
 from mgae.evaluation.links import held_out_scores
-from mgae.maps import NodeMap, Projection, node_map
-from mgae.pipeline import seed_configs
+from mgae.paper import Published, published
 from mgae.reporting.curves import Scored
 from mgae.reporting.links import StrongLinks, strong_links
-from mgae.reproduction import Published, published
-from mgae.results import RunResult, seed_result
-from mgae.rundirectory import RunDirectory
+from mgae.runs.pipeline import seed_configs
+from mgae.runs.results import RunResult, seed_result
+from mgae.runs.rundirectory import RunDirectory
+from mgae.runs.trial import Trial
 from mgae.serving.calibration import Calibration
+from mgae.serving.maps import NodeMap, Projection, node_map
 from mgae.serving.predictor import Predictor
-from mgae.training.state import EpochRecord
-from mgae.trial import Trial
 
 MOST_POINTS = 4000
 

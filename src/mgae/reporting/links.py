@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mgae.core.graph import MessageGraph, edge_matrix
 from mgae.evaluation.metrics import Floats
-from mgae.graphs.message import MessageGraph, edge_matrix
-from mgae.maps import spread
+from mgae.serving.maps import spread
 from mgae.serving.predictor import Predictor
 
 _MOST_PATHS = 5_000_000

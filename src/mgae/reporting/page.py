@@ -7,13 +7,13 @@ from html import escape
 from importlib import resources
 from typing import Any
 
+from mgae.data.datasets.catalogue import statistics
+from mgae.data.ids import counted
 from mgae.evaluation import metrics
-from mgae.graphs.catalogue import statistics
-from mgae.graphs.ids import counted
-from mgae.maps import palette
 from mgae.reporting import charts, tables
 from mgae.reporting.evidence import Evidence
-from mgae.sections import LOSS
+from mgae.runs.sections import LOSS
+from mgae.serving.maps import palette
 from mgae.version import __version__
 
 _TASKS = {"links": "link prediction", "nodes": "node classification"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mgae.errors import RunDirectoryError
-from mgae.files import write_text
-from mgae.maps import Projection
+from mgae.core.errors import RunDirectoryError
+from mgae.data.atomic import write_text
 from mgae.reporting.evidence import gather
 from mgae.reporting.page import page
-from mgae.rundirectory import RunDirectory
+from mgae.runs.rundirectory import RunDirectory
+from mgae.serving.maps import Projection
 
 REPORT = "report.html"
 

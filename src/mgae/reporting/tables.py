@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from mgae.config import RunConfig
 from mgae.registry import PARTS
 from mgae.reporting.evidence import Evidence
 from mgae.reporting.links import StrongLink
-from mgae.results import Summary, heading
+from mgae.runs.config import RunConfig
+from mgae.runs.results import Summary, heading
 
 _TILES = 3
 

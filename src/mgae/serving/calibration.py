@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from mgae.core.methods.base import Method
+from mgae.data.splits.links import LinkSplit
 from mgae.evaluation.metrics import Floats
-from mgae.methods.base import Method
-from mgae.splits.links import LinkSplit
 
 
 @dataclass(frozen=True)

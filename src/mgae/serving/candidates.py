@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from mgae.decoders import Decoder
-from mgae.methods.base import Encoded, Method
+from mgae.core.decoders import Decoder
+from mgae.core.methods.base import Encoded, Method
 from mgae.serving.neighbors import Neighbors
 
 # Tails at which a head's score is made linear.

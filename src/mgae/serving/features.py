@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from torch_geometric.data import Data
 
-from mgae.errors import GraphError
-from mgae.graphs.convert import arrow_table
-from mgae.graphs.features import KnownFeatures, features
-from mgae.graphs.ids import Nodes
-from mgae.graphs.noderows import feature_rows
-from mgae.graphs.tables import ArrowTable
-from mgae.sections import InputSettings
+from mgae.core.errors import GraphError
+from mgae.data.convert import arrow_table
+from mgae.data.features import KnownFeatures, features
+from mgae.data.ids import Nodes
+from mgae.data.io.noderows import feature_rows
+from mgae.data.io.tables import ArrowTable
+from mgae.runs.sections import InputSettings
 
 
 def require_same_features(graph: Data, other: Data) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mgae.graphs.message import MessageGraph
-from mgae.ops.sparse import row_pointers
+from mgae.core.graph import MessageGraph
+from mgae.core.ops.sparse import row_pointers
 
 
 class Neighbors:

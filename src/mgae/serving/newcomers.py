@@ -10,10 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from mgae.encoders import Inputs
-from mgae.errors import GraphError, UnsupportedError
-from mgae.graphs.checks import checked
-from mgae.methods.base import Method
+from mgae.core.encoders import Inputs
+from mgae.core.errors import GraphError, UnsupportedError
+from mgae.core.methods.base import Method
+from mgae.data.checks import checked
 from mgae.serving.features import NewFeatures
 from mgae.serving.nodes import NodeIndex, ends_of
 

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mgae.errors import GraphError, hint
-from mgae.graphs.ids import counted
+from mgae.core.errors import GraphError, hint
+from mgae.data.ids import counted
 
 # Near matches are looked for among so many; in more it would take seconds.
 _MOST_COMPARED = 20_000

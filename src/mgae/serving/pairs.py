@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from mgae.errors import GraphError
-from mgae.graphs.edges import edge_columns, edge_hints
-from mgae.graphs.ids import Ids, listed
-from mgae.graphs.pieces import OnProgress
-from mgae.graphs.tables import Table, open_table
-from mgae.sections import InputSettings
+from mgae.core.errors import GraphError
+from mgae.data.ids import Ids, listed
+from mgae.data.io.edges import edge_columns, edge_hints
+from mgae.data.io.pieces import OnProgress
+from mgae.data.io.tables import Table, open_table
+from mgae.runs.sections import InputSettings
 from mgae.serving.predictor import Predictor
 
 

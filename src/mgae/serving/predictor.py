@@ -14,13 +14,14 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
-from mgae.config import RunConfig
-from mgae.errors import ConfigError, RunDirectoryError
-from mgae.graphs.checks import checked
-from mgae.graphs.message import MessageGraph
-from mgae.methods.base import Method, build_method
-from mgae.rundirectory import RunDirectory
-from mgae.seeding import Generators
+from mgae.core.errors import ConfigError, RunDirectoryError
+from mgae.core.graph import MessageGraph
+from mgae.core.methods.base import Method, build_method
+from mgae.core.seeding import Generators
+from mgae.data.checks import checked
+from mgae.data.splits.links import LinkSplit, joined
+from mgae.runs.config import RunConfig
+from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.answers import Answers, LinkScores, Recommendation
 from mgae.serving.calibration import Calibration, calibrated
 from mgae.serving.features import NewFeatures, require_same_features
@@ -28,7 +29,6 @@ from mgae.serving.neighbors import Neighbors
 from mgae.serving.newcomers import extended, require_inductive
 from mgae.serving.nodes import NodeIndex, ends_of
 from mgae.serving.ranking import Ranked, Ranking, best
-from mgae.splits.links import LinkSplit, joined
 
 OnShare = Callable[[float], None]
 

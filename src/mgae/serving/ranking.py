@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mgae.methods.base import Method
+from mgae.core.methods.base import Method
 from mgae.serving.candidates import Candidates
 from mgae.serving.neighbors import Neighbors
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
-from mgae.errors import ConfigError
-from mgae.files import write_atomically
+from mgae.core.errors import ConfigError
+from mgae.data.atomic import write_atomically
 
 TABLES = (".parquet", ".csv")
 MATRICES = (*TABLES, ".npy")

@@ -15,10 +15,10 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
-from mgae.encoders import EncoderSettings
-from mgae.errors import UnsupportedError
-from mgae.graphs.catalogue import statistics
-from mgae.maps import NodeMap, node_map, palette
+from mgae.core.encoders import EncoderSettings
+from mgae.core.errors import UnsupportedError
+from mgae.data.datasets.catalogue import statistics
+from mgae.serving.maps import NodeMap, node_map, palette
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes, telemetry
 from mgae.serving.service.guard import Door, Guard

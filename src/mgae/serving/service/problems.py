@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from mgae.errors import MGAEError
+from mgae.core.errors import MGAEError
 
 MEDIA_TYPE = "application/problem+json"
 

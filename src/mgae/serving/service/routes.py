@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import numpy as np
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
-from mgae.errors import GraphError
-from mgae.maps import NodeMap
+from mgae.core.errors import GraphError
 from mgae.serving.answers import Recommendation
+from mgae.serving.maps import NodeMap
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes
 from mgae.serving.service.guard import segment_text

@@ -1,0 +1,1 @@
+"""The method: masked graph autoencoders as a plain PyTorch library."""

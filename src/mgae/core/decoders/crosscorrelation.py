@@ -1,0 +1,115 @@
+"""The paper's decoder (Eq. 2): every layer of one end with every layer of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations_with_replacement
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from mgae.core.decoders.base import Decoder
+from mgae.core.decoders.mlp import MLP, MLPSettings
+from mgae.core.encoders import EncoderSettings
+from mgae.core.ops.crosscorrelation import cross_correlation, cross_perceptron
+from mgae.registry import DECODERS
+
+
+class CrossCorrelationSettings(MLPSettings):
+    """Settings of the paper's decoder."""
+
+    symmetric: bool = Field(False, description="score(u, v) = score(v, u): W_kj = W_jk")
+
+
+@DECODERS.register(
+    "cross-correlation",
+    settings=CrossCorrelationSettings,
+    summary="every layer of one end times every layer of the other, then an MLP",
+    paper="MGAE, Eq. 2",
+)
+class CrossCorrelationDecoder(Decoder):
+    """MLP(‖_{k,j} h_v^(k) ⊙ h_u^(j)).
+
+    The symmetric form ties W_kj = W_jk: the products (k, j) and (j, k) are added before the MLP,
+    so that K(K+1)/2 blocks remain and the order of the ends does not matter.
+    """
+
+    def __init__(self, settings: CrossCorrelationSettings, encoder: EncoderSettings) -> None:
+        super().__init__()
+        depth = encoder.num_layers
+        self.symmetric = settings.symmetric or depth == 1
+        blocks = depth * (depth + 1) // 2 if self.symmetric else depth * depth
+        self.mlp = MLP(blocks * encoder.hidden_channels, settings)
+
+    def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Eq. 2 of the paper, read by the MLP."""
+        if not self.symmetric and len(self.mlp.hidden) == 1:
+            layers, dtype = self.mlp.two_layers, self.mlp.dtype(generator)
+            return cross_perceptron(heads, tails, *layers, self.mlp.dropout, generator, dtype)
+        crossed = _tied(heads, tails) if self.symmetric else cross_correlation(heads, tails)
+        logits: Tensor = self.mlp(crossed, generator)
+        return logits
+
+    def score_both(self, heads: Tensor, tails: Tensor) -> Tensor:
+        """Both orders for the products of one.
+
+        With the products (k, j) and (j, k) added and subtracted instead of side by side, the order
+        of the ends decides nothing but the sign of the differences.
+        """
+        if self.symmetric:
+            return self.score(heads, tails, None)
+        first, depth = self.mlp.first, heads.size(1)
+        weights = self._blocks(first.weight, depth).permute(1, 2, 3, 0)  # [K, K, d, width]
+        k, j = torch.triu_indices(depth, depth)
+        adding = (weights[k, j] + weights[j, k]).flatten(0, 1) / 2
+        even = torch.addmm(first.bias, _tied(heads, tails), adding)
+        k, j = torch.triu_indices(depth, depth, offset=1)
+        subtracting = (weights[k, j] - weights[j, k]).flatten(0, 1) / 2
+        odd = (heads[:, k] * tails[:, j] - heads[:, j] * tails[:, k]).flatten(1) @ subtracting
+        # Apart, so that either order gives the same to the last bit.
+        forth, back = (self.mlp.after_first(read, None) for read in (even + odd, even - odd))
+        return (forth + back) / 2
+
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Fold each head into the first weights once, Σ_k diag(h_v^(k))·W_kj.
+
+        A tail then costs K·d products with them instead of K²·d.
+        """
+        blocks = self._blocks(self.mlp.first.weight, heads.size(1))
+        folded = torch.einsum("hkd,okjd->hjdo", heads, blocks).flatten(1, 2)
+        read = self.mlp.read(rows.flatten(1), folded, generator)
+        return self.mlp.after_first(read, generator)
+
+    def against(self, head: Tensor, both: bool) -> Callable[[Tensor], Tensor]:
+        """Fold the head in as W_kj's first index and as its second one, side by side."""
+        first, orders = self.mlp.first, ["okjd", "ojkd"][: 2 if both and not self.symmetric else 1]
+        blocks = self._blocks(first.weight, head.size(0))
+        sides = [torch.einsum(f"kd,{order}->jdo", head, blocks).flatten(0, 1) for order in orders]
+        folded, bias = torch.cat(sides, dim=1), first.bias.repeat(len(orders))
+
+        def score(rows: Tensor) -> Tensor:
+            read = torch.addmm(bias, rows.flatten(1), folded)
+            return self.mlp.after_first(
+                read.view(len(rows), len(orders), first.out_features), None
+            ).mean(dim=1)
+
+        return score
+
+    def _blocks(self, weight: Tensor, depth: int) -> Tensor:
+        """W_kj for all k and j: [width, K, K, d]."""
+        if not self.symmetric:
+            return weight.view(weight.size(0), depth, depth, -1)
+        order = list(combinations_with_replacement(range(depth), 2))
+        place = [order.index((min(k, j), max(k, j))) for k in range(depth) for j in range(depth)]
+        blocks = weight.view(weight.size(0), len(order), -1)[:, place]
+        return blocks.view(weight.size(0), depth, depth, -1)
+
+
+def _tied(heads: Tensor, tails: Tensor) -> Tensor:
+    """[n, K, d] and [n, K, d] → [n, K(K+1)/2·d], the blocks (k, j) and (j, k) added."""
+    blocks = []
+    for k, j in combinations_with_replacement(range(heads.size(1)), 2):
+        block = heads[:, k] * tails[:, j]
+        blocks.append(block if k == j else block + heads[:, j] * tails[:, k])
+    return torch.cat(blocks, dim=1)

@@ -1,0 +1,34 @@
+"""The decoder that learns nothing."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mgae.core.decoders.base import Decoder, DecoderSettings, last_layer
+from mgae.core.encoders import EncoderSettings
+from mgae.registry import DECODERS
+
+
+@DECODERS.register(
+    "inner-product",
+    settings=DecoderSettings,
+    summary="the inner product of the two ends' last layers",
+    paper="Kipf and Welling, Variational Graph Auto-Encoders, 2016",
+)
+class InnerProductDecoder(Decoder):
+    """h_v · h_u."""
+
+    symmetric = True
+    reads_last_only = True
+
+    def __init__(self, settings: DecoderSettings, encoder: EncoderSettings) -> None:
+        super().__init__()
+
+    def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
+        """One product per pair."""
+        return (last_layer(heads) * last_layer(tails)).sum(dim=1)
+
+    def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
+        """One product of two matrices."""
+        return last_layer(heads) @ last_layer(rows).t()

@@ -1,0 +1,89 @@
+"""The graph attention network."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+from torch.nn.functional import leaky_relu
+
+from mgae.core.encoders.base import Encoder, EncoderSettings, Features
+from mgae.core.errors import ConfigError
+from mgae.core.ops.adjacency import Adjacency
+from mgae.registry import ENCODERS
+
+_SLOPE = 0.2
+
+
+class GATSettings(EncoderSettings):
+    """Every head has its share of the layer's width."""
+
+    heads: int = Field(4, ge=1, description="attention heads, side by side in hidden_channels")
+
+    @model_validator(mode="after")
+    def _whole_heads(self) -> Self:
+        if self.hidden_channels % self.heads:
+            raise ConfigError(
+                f"encoder.hidden_channels must be a multiple of encoder.heads {self.heads}, "
+                f"got {self.hidden_channels}: change one of them"
+            )
+        return self
+
+
+class GATLayer(nn.Module):
+    """Σ of the neighbors and the node itself, weighed by attention, for each head, + b.
+
+    An edge of weight w counts as w edges: its share of the attention is w times as large. The
+    node itself has weight 1.
+    """
+
+    def __init__(self, in_width: int, out_width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.weight = nn.Parameter(torch.empty(in_width, out_width))
+        self.source = nn.Parameter(torch.empty(heads, out_width // heads))
+        self.target = nn.Parameter(torch.empty(heads, out_width // heads))
+        self.bias = nn.Parameter(torch.empty(out_width))
+        self.reset_parameters()
+
+    def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        sent = (h @ self.weight).unflatten(1, (self.heads, -1))
+        to_send, to_receive = (sent * self.source).sum(-1), (sent * self.target).sum(-1)
+        source, target = adjacency.edge_index
+        own = leaky_relu(to_send + to_receive, _SLOPE)
+        edge = leaky_relu(
+            to_send.index_select(0, source) + to_receive.index_select(0, target), _SLOPE
+        )
+        place = target.unsqueeze(1).expand_as(edge)
+        top = own.detach().scatter_reduce(0, place, edge.detach(), "amax")
+        own, edge = (own - top).exp(), (edge - top.index_select(0, target)).exp()
+        if adjacency.edge_weight is not None:
+            edge = edge * adjacency.edge_weight.to(edge.dtype).unsqueeze(1)
+        messages = sent.index_select(0, source) * edge.unsqueeze(2)
+        total = (sent * own.unsqueeze(2)).index_add(0, target, messages)
+        mean: Tensor = total / own.index_add(0, target, edge).unsqueeze(2)
+        return mean.flatten(1) + self.bias
+
+    def reset_parameters(self) -> None:
+        """As PyG's GATConv."""
+        for parameter in (self.weight, self.source, self.target):
+            nn.init.xavier_uniform_(parameter)
+        nn.init.zeros_(self.bias)
+
+
+@ENCODERS.register(
+    "gat",
+    settings=GATSettings,
+    summary="graph attention network, its heads side by side",
+    paper="Velickovic et al., Graph Attention Networks, 2018",
+)
+class GAT(Encoder):
+    """A stack of GAT layers."""
+
+    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
+        """A `GATLayer`."""
+        assert isinstance(self.settings, GATSettings)
+        return GATLayer(in_width, out_width, self.settings.heads)

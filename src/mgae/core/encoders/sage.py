@@ -1,0 +1,50 @@
+"""GraphSAGE."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from mgae.core.encoders.base import Encoder, EncoderSettings, Features, sends_first
+from mgae.core.ops.adjacency import Adjacency
+from mgae.registry import ENCODERS
+
+
+class SAGELayer(nn.Module):
+    """W_l · mean of the neighbors + W_r · h + b; weighted edges give a weighted mean."""
+
+    def __init__(self, in_width: int, out_width: int) -> None:
+        super().__init__()
+        # Both maps in one matrix: the features are read once.
+        self.weight = nn.Parameter(torch.empty(in_width, 2 * out_width))
+        self.bias = nn.Parameter(torch.empty(out_width))
+        self.reset_parameters()
+
+    def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
+        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        if sends_first(h, self.bias.numel()):
+            ends = torch.cat([adjacency.mean_neighbors(h), h], dim=1)
+            return torch.addmm(self.bias, ends, torch.cat(self.weight.chunk(2, dim=1)))
+        neighbors, own = (h @ self.weight).chunk(2, dim=1)
+        return adjacency.mean_neighbors(neighbors.contiguous()).add_(own).add_(self.bias)
+
+    def reset_parameters(self) -> None:
+        """As PyG's SAGEConv."""
+        for half in self.weight.data.chunk(2, dim=1):
+            half.copy_(nn.init.kaiming_uniform_(torch.empty_like(half).t(), a=5**0.5).t())
+        bound = max(1, self.weight.size(0)) ** -0.5
+        nn.init.uniform_(self.bias, -bound, bound)
+
+
+@ENCODERS.register(
+    "sage",
+    settings=EncoderSettings,
+    summary="GraphSAGE with the mean aggregator",
+    paper="Hamilton et al., Inductive Representation Learning on Large Graphs, 2017",
+)
+class SAGE(Encoder):
+    """A stack of GraphSAGE layers."""
+
+    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
+        """A `SAGELayer`."""
+        return SAGELayer(in_width, out_width)

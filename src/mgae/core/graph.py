@@ -1,0 +1,136 @@
+"""What encoders and masks see of a graph: features ready for products, and sorted message edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor
+from torch.nn.functional import normalize
+from torch_geometric.data import Data
+
+from mgae.core.ops.adjacency import Adjacency
+from mgae.core.ops.sparse import SparseMatrix
+
+# Above this share of non-zeros the dense product is the faster one.
+_DENSE_FROM = 0.2
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class MessageGraph:
+    """Message edges and features of a checked graph.
+
+    Attributes:
+        edge_index: [2, m], sorted by target and then source; both directions if undirected.
+        num_nodes: how many nodes there are, with or without edges.
+        x: features [num_nodes, F], sparse where that is faster, or None.
+        edge_weight: [m], or None.
+        undirected: whether each edge has its reverse.
+        by_source: the edges and weights sorted by source and then target, where they are at hand.
+    """
+
+    edge_index: Tensor
+    num_nodes: int
+    x: Tensor | SparseMatrix | None = None
+    edge_weight: Tensor | None = None
+    undirected: bool = True
+    by_source: tuple[Tensor, Tensor | None] | None = None
+
+    @classmethod
+    def of(cls, graph: Data) -> Self:
+        """All edges of a checked graph."""
+        return cls(
+            edge_index=graph.edge_index,
+            num_nodes=int(graph.num_nodes or 0),
+            x=None if graph.x is None else _ready(graph.x),
+            edge_weight=graph.edge_weight,
+            undirected=bool(graph.undirected),
+        )
+
+    def only(self, kept: Tensor, *, undirected: bool | None = None) -> Self:
+        """The same nodes with the edges where ``kept`` [m] is true.
+
+        ``undirected=False`` says that this takes an edge without its reverse.
+        """
+        both_ways = self.undirected if undirected is None else undirected
+        return replace(
+            self,
+            edge_index=self.edge_index[:, kept],
+            edge_weight=None if self.edge_weight is None else self.edge_weight[kept],
+            undirected=both_ways,
+            by_source=None if both_ways else self._only_by_source(kept),
+        )
+
+    def _only_by_source(self, kept: Tensor) -> tuple[Tensor, Tensor | None]:
+        """What `only` keeps, sorted by source: filtered from all edges, which are sorted once."""
+        order, edges = self._order_by_source
+        still = kept[order]
+        weight = None if self.edge_weight is None else self.edge_weight[order[still]]
+        return edges[:, still], weight
+
+    @cached_property
+    def _order_by_source(self) -> tuple[Tensor, Tensor]:
+        order = torch.argsort(self.edge_index[0], stable=True)
+        # Turned around, the edges of an undirected graph are the same list.
+        return order, self.edge_index.flip(0) if self.undirected else self.edge_index[:, order]
+
+    @property
+    def num_features(self) -> int:
+        """F, or 0 without features."""
+        return 0 if self.x is None else self.x.shape[1]
+
+    @cached_property
+    def row_normalized_x(self) -> Tensor | SparseMatrix | None:
+        """The features of each node divided by the sum of their magnitudes, where that is not 0."""
+        if isinstance(self.x, SparseMatrix):
+            row = torch.arange(self.num_nodes).repeat_interleave(self.x.pattern.rowptr.diff())
+            total = self.x.values.new_zeros(self.num_nodes).index_add_(0, row, self.x.values.abs())
+            return self.x.with_values(self.x.values / total.clamp(min=_TINY)[row])
+        return None if self.x is None else normalize(self.x, p=1.0, dim=1, eps=_TINY)
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The edges as an operator."""
+        return Adjacency(
+            self.edge_index, self.num_nodes, self.edge_weight, self.undirected, self.by_source
+        )
+
+    @cached_property
+    def edge_keys(self) -> Tensor:
+        """``target * num_nodes + source`` of each edge: sorted, so that a pair is found fast."""
+        return self.edge_index[1] * self.num_nodes + self.edge_index[0]
+
+    @cached_property
+    def pair_of_edge(self) -> Tensor:
+        """For each edge the number of its undirected pair: both directions share one."""
+        inverse: Tensor = torch.unique(self._pair_keys, return_inverse=True)[1]
+        return inverse
+
+    @cached_property
+    def pairs(self) -> Tensor:
+        """Each undirected pair once, smaller id first: [2, E], numbered as `pair_of_edge`."""
+        keys = torch.unique(self._pair_keys)
+        return torch.stack([keys // self.num_nodes, keys % self.num_nodes])
+
+    @property
+    def _pair_keys(self) -> Tensor:
+        low, high = self.edge_index.amin(dim=0), self.edge_index.amax(dim=0)
+        return low * self.num_nodes + high
+
+
+def edge_matrix(graph: MessageGraph) -> sp.csr_array:
+    """The edges [num_nodes, num_nodes], directed ones both ways; weights do not count."""
+    source, target = graph.edge_index.numpy()
+    shape = (graph.num_nodes, graph.num_nodes)
+    matrix = sp.csr_array((np.ones(source.size), (source, target)), shape=shape)
+    return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float64)
+
+
+def _ready(x: Tensor) -> Tensor | SparseMatrix:
+    dense = int(torch.count_nonzero(x)) > _DENSE_FROM * x.numel()
+    return x.contiguous() if dense else SparseMatrix.from_dense(x)

@@ -1,0 +1,107 @@
+"""The one interface of all methods, trained or not."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+import torch
+from torch import Tensor, nn
+
+from mgae.core.decoders import stacked
+from mgae.core.errors import UnsupportedError
+from mgae.core.graph import MessageGraph
+from mgae.core.seeding import Generators, drawn_from
+from mgae.registry import METHODS
+from mgae.runs.config import RunConfig
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """What a method needs to score links, computed once per graph.
+
+    Attributes:
+        layers: every layer's output [num_nodes, d], in evaluation mode.
+        undirected: whether a pair and its reverse are the same question.
+    """
+
+    layers: Sequence[Tensor]
+    undirected: bool
+
+    @cached_property
+    def rows(self) -> Tensor:
+        """A node's layers side by side: [num_nodes, K, d]."""
+        return stacked(self.layers)
+
+    def take(self, nodes: Tensor) -> Tensor:
+        """The rows of ``nodes`` [n]: [n, K, d]. For a few of them not all are laid side by side."""
+        if nodes.numel() < self.layers[0].size(0) and "rows" not in self.__dict__:
+            return stacked([layer.index_select(0, nodes) for layer in self.layers])
+        return self.rows.index_select(0, nodes)
+
+
+class Method(nn.Module, ABC):
+    """Learns from a graph's message edges, then embeds nodes and scores links.
+
+    The training loop, the splits and the metrics know this interface and nothing else.
+    """
+
+    trains: ClassVar[bool] = True
+
+    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
+        super().__init__()
+        self.config = config
+        self.num_nodes = graph.num_nodes
+
+    @property
+    def name(self) -> str:
+        """Its name in the registry."""
+        return self.config.method.kind
+
+    def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
+        """One epoch: (loss, parameter group) for each optimizer step."""
+        raise UnsupportedError(f"method {self.name!r} is not trained")
+
+    def parameter_groups(self) -> dict[str, list[nn.Module]]:
+        """What each group's step moves; a module's gradients are clipped together."""
+        return {"model": [self]}
+
+    def learning_rates(self) -> dict[str, float]:
+        """The rates of the groups that do not learn at ``train.learning_rate``."""
+        return {}
+
+    @abstractmethod
+    def encode(self, graph: MessageGraph) -> Any:
+        """What `score_links` needs of this graph."""
+
+    def embed(self, graph: MessageGraph) -> Tensor:
+        """A vector for each node: [num_nodes, width]."""
+        raise UnsupportedError(f"method {self.name!r} has no node embeddings")
+
+    @abstractmethod
+    def score_links(self, encoded: Any, pairs: Tensor) -> Tensor:
+        """A score [n] for each of ``pairs`` [2, n]: the higher, the likelier an edge."""
+
+    def score_tails(self, encoded: Any, heads: Tensor, tails: Tensor) -> Tensor:
+        """Scores [h, n] of each of ``heads`` [h] with each of ``tails`` [n].
+
+        The same as `score_links` of all these pairs; a method that knows a cheaper way takes it.
+        """
+        pairs = torch.stack([heads.repeat_interleave(tails.numel()), tails.repeat(heads.numel())])
+        return self.score_links(encoded, pairs).view(heads.numel(), tails.numel())
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew."""
+        for child in self.children():
+            cast(Any, child).reset_parameters()
+
+
+def build_method(config: RunConfig, graph: MessageGraph, generator: torch.Generator) -> Method:
+    """The configured method with fresh parameters, drawn from ``generator``."""
+    with drawn_from(generator):
+        method = METHODS[config.method.kind].build(config, graph)
+    assert isinstance(method, Method)
+    return method

@@ -1,0 +1,149 @@
+"""Mutual information: tell a node of the graph from one whose features were shuffled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn.functional import normalize, softplus
+
+from mgae.core.graph import MessageGraph
+from mgae.core.methods.embedding import EmbeddingMethod, EmbeddingSettings
+from mgae.core.ops.rows import AlteredRows, MultipliedOnce
+from mgae.core.seeding import Generators
+from mgae.registry import METHODS
+from mgae.runs.config import RunConfig
+
+# The original codes: one wide layer, word counts as shares, the training loss picks the epoch.
+_ENCODER = {
+    "kind": "gcn",
+    "num_layers": 1,
+    "hidden_channels": 512,
+    "act": "prelu",
+    "dropout": 0.0,
+    "row_normalize": True,
+}
+_TRAIN = {"learning_rate": 0.001, "epochs": 2000, "patience": 50, "clip": 0.0, "monitor": "loss"}
+_TINY = 1e-30
+
+
+class Discriminator(nn.Module):
+    """hᵀ W s + b: whether a node belongs to a summary."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(width, width))
+        self.bias = nn.Parameter(torch.empty(1))
+        self.reset_parameters()
+
+    def forward(self, h: Tensor, summary: Tensor) -> Tensor:
+        """Logits [n] for nodes [n, d] and a summary [d]."""
+        return h @ (self.weight @ summary) + self.bias
+
+    def reset_parameters(self) -> None:
+        """As the original code starts its bilinear layer, of which the output is 1 wide."""
+        nn.init.xavier_uniform_(self.weight.data.unsqueeze(0))
+        nn.init.zeros_(self.bias)
+
+
+@METHODS.register(
+    "dgi",
+    settings=EmbeddingSettings,
+    summary="deep graph infomax: nodes against a summary of the whole graph",
+    paper="Veličković et al., Deep Graph Infomax, 2019",
+    parts={"encoder": _ENCODER},
+    train=_TRAIN,
+)
+class DeepGraphInfomax(EmbeddingMethod):
+    """One summary for all nodes: the sigmoid of their mean."""
+
+    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
+        super().__init__(config, graph)
+        self.discriminator = Discriminator(self.encoder.settings.hidden_channels)
+
+    def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
+        """One step: the nodes as they are, and with shuffled features."""
+        shuffled = torch.randperm(graph.num_nodes, generator=generators["negatives"])
+        chance = generators["dropout"]
+        x = MultipliedOnce(self.encoder.inputs(graph, chance))
+        real = self.encoder.propagate(x, graph, chance)[-1]
+        fake = self.encoder.propagate(AlteredRows(x, shuffled), graph, chance)[-1]
+        yield self.loss(real, fake), "model"
+
+    def loss(self, real: Tensor, fake: Tensor) -> Tensor:
+        """How badly real nodes [n, d] are told from fake ones [n, d]."""
+        summary = torch.sigmoid(real.mean(dim=0))
+        return cross_entropy(self.discriminator(real, summary), self.discriminator(fake, summary))
+
+
+class GICSettings(EmbeddingSettings):
+    """The clusters, and how much they count."""
+
+    alpha: float = Field(0.5, ge=0, le=1, description="share of the graph's summary in the loss")
+    clusters: int = Field(128, ge=1, description="K, at most as many as nodes")
+    beta: float = Field(100.0, gt=0, description="inverse temperature of the soft assignment")
+    iterations: int = Field(10, ge=1, description="k-means steps before the differentiable one")
+
+
+@METHODS.register(
+    "gic",
+    settings=GICSettings,
+    summary="graph infoclust: nodes against the graph's summary and their cluster's",
+    paper="Mavromatis and Karypis, Graph InfoClust, 2021",
+    parts={"encoder": {**_ENCODER, "hidden_channels": 64}},
+    train=_TRAIN,
+)
+class GraphInfoClust(DeepGraphInfomax):
+    """Besides the whole graph each node has its clusters, mixed as it belongs to them."""
+
+    settings: GICSettings
+    start: Tensor
+
+    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
+        super().__init__(config, graph)
+        shape = min(self.settings.clusters, graph.num_nodes), self.encoder.settings.hidden_channels
+        self.register_buffer("start", torch.rand(shape))
+
+    def reset_parameters(self) -> None:
+        """The first centers too."""
+        super().reset_parameters()
+        self.start.uniform_()
+
+    def loss(self, real: Tensor, fake: Tensor) -> Tensor:
+        """α times the graph's loss, 1 − α times the clusters'."""
+        summary = torch.sigmoid(self.summaries(real))
+        clusters = cross_entropy((real * summary).sum(dim=1), (fake * summary).sum(dim=1))
+        alpha = self.settings.alpha
+        return alpha * super().loss(real, fake) + (1 - alpha) * clusters
+
+    def summaries(self, h: Tensor) -> Tensor:
+        """Each node's mixture of cluster centers: [n, d].
+
+        The centers are found without gradients; the last step carries them, as in the original.
+        """
+        unit, centers = normalize(h), self.start
+        with torch.no_grad():
+            for _ in range(self.settings.iterations):
+                centers, _ = soft_means(unit, centers, self.settings.beta)
+        centers, shares = soft_means(unit, centers, self.settings.beta)
+        return shares @ centers
+
+
+def soft_means(unit: Tensor, centers: Tensor, beta: float) -> tuple[Tensor, Tensor]:
+    """One step of soft k-means on unit vectors [n, d]: new centers [k, d] and shares [n, k].
+
+    >>> points = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> soft_means(points, 3 * points, beta=100.0)[0].round()
+    tensor([[1., 0.],
+            [0., 1.]])
+    """
+    shares = torch.softmax(beta * unit @ normalize(centers).t(), dim=1)
+    # A center that nobody is near has a share of about 0, and stays where it counts for nothing.
+    return (shares.t() @ unit) / shares.sum(dim=0).clamp(min=_TINY).unsqueeze(1), shares
+
+
+def cross_entropy(real: Tensor, fake: Tensor) -> Tensor:
+    """The mean binary cross-entropy of logits [n] for what is real and [n] for what is not."""
+    return (softplus(-real).mean() + softplus(fake).mean()) / 2

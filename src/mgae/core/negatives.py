@@ -1,0 +1,121 @@
+"""Pairs that are no edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from mgae.core.errors import GraphError
+from mgae.core.graph import MessageGraph
+from mgae.core.ops.distinct import distinct
+
+_ROUNDS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class NegativeSampler:
+    """Draws pairs that are neither a known edge nor a self-loop.
+
+    ``edge_keys`` are sorted ``target * num_nodes + source``; an undirected graph has both
+    directions, so a pair is tested in the order that it has. What is not among them, such as a
+    held-out edge, is not avoided: a sampler for training knows the training edges and no others.
+    """
+
+    edge_keys: Tensor
+    num_nodes: int
+
+    @classmethod
+    def of(cls, graph: MessageGraph) -> NegativeSampler:
+        """A sampler that avoids the graph's message edges."""
+        return cls(graph.edge_keys, graph.num_nodes)
+
+    def is_taken(self, pairs: Tensor) -> Tensor:
+        """Whether each of ``pairs`` [2, n] is a known edge or a self-loop: [n]."""
+        keys = pairs[1] * self.num_nodes + pairs[0]
+        place = torch.searchsorted(self.edge_keys, keys).clamp_(max=self.edge_keys.numel() - 1)
+        known = self.edge_keys[place] == keys if self.edge_keys.numel() else torch.zeros_like(keys)
+        return known.bool() | (pairs[0] == pairs[1])
+
+    def sample(self, count: int, generator: torch.Generator) -> Tensor:
+        """``count`` pairs [2, count], uniform over all that are free; a pair may come twice."""
+        pairs = torch.randint(self.num_nodes, (2, count), generator=generator)
+        taken = self.is_taken(pairs).nonzero().squeeze(1)
+        for _ in range(_ROUNDS):
+            if taken.numel() == 0:
+                return pairs
+            fresh = torch.randint(self.num_nodes, (2, taken.numel()), generator=generator)
+            pairs[:, taken] = fresh
+            taken = taken[self.is_taken(fresh)]
+        # A graph this dense has few free pairs: list them all.
+        free = self.all_free()
+        pairs[:, taken] = free[:, torch.randint(free.size(1), taken.shape, generator=generator)]
+        return pairs
+
+    def sample_tails(self, heads: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        """For each of ``heads`` [n] ``count`` tails [n, count], uniform over the free ones.
+
+        A head that is joined to all others has none: its tails are -1.
+        """
+        spread = heads.repeat_interleave(count)
+        tails = torch.randint(self.num_nodes, spread.shape, generator=generator)
+        taken = self.is_taken(torch.stack([spread, tails])).nonzero().squeeze(1)
+        for _ in range(_ROUNDS):
+            if taken.numel() == 0:
+                return tails.view(-1, count)
+            tails[taken] = torch.randint(self.num_nodes, taken.shape, generator=generator)
+            taken = taken[self.is_taken(torch.stack([spread[taken], tails[taken]]))]
+        # Heads this well joined have few free tails: list them.
+        for head in spread[taken].unique():
+            places, free = taken[spread[taken] == head], self._free_tails(head)
+            chosen = torch.randint(max(1, free.numel()), places.shape, generator=generator)
+            tails[places] = free[chosen] if free.numel() else -1
+        return tails.view(-1, count)
+
+    def _free_tails(self, head: Tensor) -> Tensor:
+        everyone = torch.arange(self.num_nodes)
+        return everyone[~self.is_taken(torch.stack([head.expand_as(everyone), everyone]))]
+
+    def sample_distinct(self, count: int, generator: torch.Generator) -> Tensor:
+        """``count`` pairs [2, count], smaller id first, free in both orders, no two equal.
+
+        Raises:
+            GraphError: where fewer than ``count`` exist.
+        """
+        total = self.num_nodes * (self.num_nodes - 1) // 2
+        if count == 0:
+            return torch.empty(2, 0, dtype=torch.long)
+        if 3 * (count + self.edge_keys.numel()) > total:
+            return self._choose(count, generator)
+        keys = torch.empty(0, dtype=torch.long)
+        while keys.numel() < count:
+            low, high = self.sample(count - keys.numel(), generator).sort(dim=0).values
+            free = ~(
+                self.is_taken(torch.stack([low, high])) | self.is_taken(torch.stack([high, low]))
+            )
+            keys = distinct(torch.cat([keys, (low * self.num_nodes + high)[free]]))
+        return torch.stack([keys // self.num_nodes, keys % self.num_nodes])
+
+    def _choose(self, count: int, generator: torch.Generator) -> Tensor:
+        free = self.all_free()
+        free = free[:, (free[0] < free[1]) & ~self.is_taken(free.flip(0))]
+        if free.size(1) < count:
+            raise GraphError(
+                f"the graph has {free.size(1):,} pairs without an edge and {count:,} are needed "
+                "as negatives: lower split.val_ratio and split.test_ratio"
+            )
+        return free[:, torch.randperm(free.size(1), generator=generator)[:count]]
+
+    def all_free(self) -> Tensor:
+        """Every free pair, in both orders: [2, n]; only for small or dense graphs."""
+        free = torch.ones(self.num_nodes, self.num_nodes, dtype=torch.bool)
+        free.view(-1)[self.edge_keys] = False
+        free.fill_diagonal_(False)
+        target, source = free.nonzero(as_tuple=True)
+        if target.numel() == 0:
+            raise GraphError(
+                "every pair of nodes is an edge, so there are no negatives to learn from: "
+                "train on a graph that leaves some pairs out"
+            )
+        return torch.stack([source, target])

@@ -1,0 +1,66 @@
+"""Dropout whose chance is an argument, and which does not wait for torch's slow Bernoulli draws."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from mgae.core.ops.backend import has_kernels
+
+_FINEST = 16
+
+
+def dropout(values: Tensor, p: float, generator: torch.Generator | None) -> Tensor:
+    """Zero each value with probability ``p`` (to 1/65536) and scale the rest by ``1 / (1 - p)``.
+
+    Without a generator nothing is dropped: that is how evaluation asks for it.
+    """
+    if generator is None or p == 0.0:
+        return values
+    if not has_kernels(values):
+        # The generator may live elsewhere: it draws at home, and the mask goes to the values.
+        stays = torch.empty(values.shape, dtype=values.dtype, device=generator.device)
+        return values * (stays.bernoulli_(1 - p, generator=generator) / (1 - p)).to(values.device)
+    return values * kept(values.shape, p, generator, values.dtype).mul_(kept_scale(p))
+
+
+def kept(
+    shape: torch.Size, p: float, generator: torch.Generator, dtype: torch.dtype = torch.float32
+) -> Tensor:
+    """1 for each value that stays and 0 for each that is dropped.
+
+    A value asks for as few random bits as tell ``p`` exactly: one for 1/2, sixteen for most. With
+    ``b`` bits as a number below 2^b, adding 2^b - p·2^b carries into bit b where the value stays;
+    this is arithmetic on 32-bit integers, which is much faster here than comparing to booleans.
+    """
+    dropped, bits = _share(p)
+    shifts = torch.arange(0, 32, bits, dtype=torch.int32)
+    words = random_words(-(-shape.numel() // shifts.numel()), generator)
+    stays = (words.unsqueeze(1) >> shifts).bitwise_and_((1 << bits) - 1)
+    if (dropped, bits) != (1, 1):  # a single bit with 1 added carries where it is 1 already
+        stays.add_((1 << bits) - dropped).bitwise_right_shift_(bits)
+    return stays.flatten()[: shape.numel()].view(shape).to(dtype)
+
+
+def kept_scale(p: float) -> float:
+    """What a kept value is multiplied by, so that the mean stays."""
+    dropped, bits = _share(p)
+    return float((1 << bits) / ((1 << bits) - dropped))
+
+
+def _share(p: float) -> tuple[int, int]:
+    """``p`` as ``dropped`` of 2^bits, bits a divisor of 32, as small as it goes.
+
+    >>> _share(0.5), _share(0.75), _share(0.3)
+    ((1, 1), (3, 2), (19661, 16))
+    """
+    dropped, bits = min(round(p * (1 << _FINEST)), (1 << _FINEST) - 1), _FINEST
+    while bits > 1 and dropped % (1 << bits // 2) == 0:
+        dropped, bits = dropped >> bits // 2, bits // 2
+    return dropped, bits
+
+
+def random_words(count: int, generator: torch.Generator) -> Tensor:
+    """``count`` uniform 32-bit integers, two from each 64-bit draw."""
+    draws = torch.empty((count + 1) // 2, dtype=torch.long)
+    return draws.random_(-(2**63), None, generator=generator).view(torch.int32)[:count]

@@ -1,0 +1,183 @@
+"""What every graph fulfils once it is in: the promise that all later stages rely on."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import sparse
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mgae.core.errors import GraphError
+
+
+def checked(data: Data) -> Data:
+    """A copy of ``data`` that keeps the graph contract; the input stays as it is.
+
+    Ids in range, no duplicate edge (weights of duplicates are added), no self-loop, finite
+    features, edges sorted by target and then source, at least two nodes and one edge.
+    ``data.undirected`` says whether every edge stands there in both directions; ``node_ids`` holds
+    the user's own ids.
+
+    Raises:
+        GraphError: where the graph cannot be brought into that form.
+
+    >>> graph = checked(Data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 1]]), num_nodes=2))
+    >>> graph.edge_index.tolist(), graph.undirected
+    ([[1, 0], [0, 1]], True)
+    """
+    num_nodes = _num_nodes(data)
+    edge_index, weight = _edges(data, num_nodes)
+    graph = _rest(data).clone()
+    graph.num_nodes, graph.node_ids = num_nodes, _node_ids(data, num_nodes)
+    graph.edge_index, graph.edge_weight = edge_index, weight
+    graph.undirected = _is_undirected(edge_index, weight, num_nodes)
+    if graph.x is not None:
+        graph.x = _features(graph.x, num_nodes)
+    if graph.y is not None and graph.y.shape[:1] != (num_nodes,):
+        raise GraphError(f"y must have {num_nodes:,} rows, got the shape {tuple(graph.y.shape)}")
+    return graph
+
+
+def adjacency(
+    source: np.ndarray, target: np.ndarray, data: np.ndarray, num_nodes: int
+) -> sparse.csr_array:
+    """Edges as a matrix with a row per target, the ``data`` of duplicates added.
+
+    Counting, unlike sorting, takes time linear in the edges. Entries that are zero stay.
+    """
+    return sparse.coo_array((data, (target, source)), shape=(num_nodes, num_nodes)).tocsr()
+
+
+def edges_of(matrix: sparse.csr_array) -> Tensor:
+    """The entries of a matrix as edges [2, m], sorted by target (its row) and then source."""
+    edge_index = np.empty((2, matrix.nnz), np.int64)
+    edge_index[0] = matrix.indices
+    edge_index[1] = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return torch.from_numpy(edge_index)
+
+
+def _rest(data: Data) -> Data:
+    """All but what is replaced anyway: PyG copies edges for nothing, and ids one by one."""
+    rest = copy.copy(data)
+    rest.edge_index = rest.edge_weight = rest.edge_attr = rest.node_ids = None
+    return rest
+
+
+def _node_ids(data: Data, num_nodes: int) -> list[Any]:
+    if data.get("node_ids") is None:
+        return list(range(num_nodes))
+    ids = data.node_ids.tolist() if hasattr(data.node_ids, "tolist") else list(data.node_ids)
+    if len(ids) != num_nodes:
+        raise GraphError(f"node_ids must name {num_nodes:,} nodes, got {len(ids):,}")
+    return ids
+
+
+def plain_ids(ids: Sequence[Any]) -> list[Any]:
+    """The same ids, such as a file can hold: all integers, or all texts, no two alike.
+
+    Raises:
+        GraphError: at the first that is not.
+
+    >>> plain_ids(list(np.arange(3)))
+    [0, 1, 2]
+    """
+    plain = [node.item() if isinstance(node, np.generic) else node for node in ids]
+    kind = str if isinstance(plain[0], str) else int
+    for place, node in enumerate(plain):
+        if not _is_plain(node, kind):
+            got = " ".join(repr(node)[:80].split())
+            raise GraphError(
+                f"node_ids must be all integers of 64 bits, or all texts, got {got} at {place:,}"
+            )
+    if len(set(plain)) < len(plain):
+        twice, count = Counter(plain).most_common(1)[0]
+        raise GraphError(f"node_ids must be distinct, got {twice!r} for {count:,} nodes")
+    return plain
+
+
+def _is_plain(node: Any, kind: type) -> bool:
+    if kind is str:
+        return isinstance(node, str)
+    return type(node) is int and -(2**63) <= node < 2**63
+
+
+def _num_nodes(data: Data) -> int:
+    num_nodes = data.num_nodes or 0
+    if num_nodes < 2:
+        raise GraphError(f"a graph needs at least two nodes, got {num_nodes}")
+    return int(num_nodes)
+
+
+def _edges(data: Data, num_nodes: int) -> tuple[Tensor, Tensor | None]:
+    edge_index = data.edge_index
+    if edge_index is None or edge_index.dim() != 2 or edge_index.size(0) != 2:
+        shape = None if edge_index is None else tuple(edge_index.shape)
+        raise GraphError(f"edge_index must have the shape [2, edges], got {shape}")
+    edge_index, weight = edge_index.long(), _weight(data)
+    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
+        outside = edge_index[(edge_index < 0) | (edge_index >= num_nodes)]
+        raise GraphError(f"edge_index must be in [0, {num_nodes}), got {int(outside[0])}")
+    kept = edge_index[0] != edge_index[1]
+    if not bool(kept.all()):
+        edge_index, weight = edge_index[:, kept], None if weight is None else weight[kept]
+    if edge_index.size(1) == 0:
+        raise GraphError("the graph has no edges (self-loops do not count)")
+    return _merged(edge_index, weight, num_nodes)
+
+
+def _merged(
+    edge_index: Tensor, weight: Tensor | None, num_nodes: int
+) -> tuple[Tensor, Tensor | None]:
+    """The edges sorted, duplicates as one; a copy in any case."""
+    keys = edge_index[1] * num_nodes + edge_index[0]
+    if bool((keys[1:] > keys[:-1]).all()):
+        return edge_index.clone(), None if weight is None else weight.clone()
+    source, target = edge_index.numpy()
+    # In doubles, so that the order of duplicates does not make two directions differ.
+    data = np.ones(len(source), np.int8) if weight is None else weight.double().numpy()
+    matrix = adjacency(source, target, data, num_nodes)
+    merged = None if weight is None else torch.from_numpy(matrix.data).float()
+    if merged is not None and not bool(torch.isfinite(merged).all()):
+        raise GraphError("edge_weight must be finite where duplicate edges are added up")
+    return edges_of(matrix), merged
+
+
+def _is_undirected(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> bool:
+    """Whether the matrix of these merged edges equals its transpose."""
+    source, target = edge_index.numpy()
+    data = np.ones(len(source), np.int8) if weight is None else weight.numpy()
+    ends = np.searchsorted(target, np.arange(num_nodes + 1))
+    matrix = sparse.csr_array((data, source, ends), shape=(num_nodes, num_nodes))
+    turned = matrix.T.tocsr()
+    return (
+        np.array_equal(matrix.indptr, turned.indptr)
+        and np.array_equal(matrix.indices, turned.indices)
+        and np.array_equal(matrix.data, turned.data)
+    )
+
+
+def _weight(data: Data) -> Tensor | None:
+    if data.get("edge_weight") is None:
+        return None
+    weight: Tensor = data.edge_weight.float()
+    if weight.shape != (data.edge_index.size(1),):
+        raise GraphError(f"edge_weight must have the shape [edges], got {tuple(weight.shape)}")
+    if not bool(torch.isfinite(weight).all()) or bool((weight < 0).any()):
+        raise GraphError("edge_weight must be finite and not negative")
+    return weight
+
+
+def _features(x: Tensor, num_nodes: int) -> Tensor:
+    if x.dim() != 2 or x.size(0) != num_nodes:
+        raise GraphError(f"x must have the shape [{num_nodes}, features], got {tuple(x.shape)}")
+    x = x.float()
+    if not bool(torch.isfinite(x).all()):
+        row, column = (~torch.isfinite(x)).nonzero()[0].tolist()
+        raise GraphError(f"x must be finite, got {float(x[row, column])} at [{row}, {column}]")
+    return x

@@ -1,0 +1,1 @@
+"""The named datasets: where their bytes come from and how they are read."""

@@ -1,0 +1,1 @@
+"""The user's own files, read as edges, features and labels."""

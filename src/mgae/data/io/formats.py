@@ -1,0 +1,192 @@
+"""Graphs of networkx and scipy, in memory and in the files that these packages read."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+from scipy import sparse
+
+from mgae.core.errors import ConfigError, GraphError, hint
+from mgae.data.ids import Ids, listed
+from mgae.data.io.edges import EdgeList, checked_weights, wrong_weight
+from mgae.data.io.matrixmarket import read_matrix_market
+from mgae.data.io.pieces import OnProgress, opened, readable
+from mgae.runs.sections import InputSettings
+
+
+def edges_of_file(path: Path, settings: InputSettings, on_progress: OnProgress) -> EdgeList | None:
+    """The edges in a file whose ending names one of these formats, or None with another ending.
+
+    Raises:
+        GraphError: where it is not in that format.
+        ConfigError: where ``settings`` name a column that the format has not.
+    """
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    if ending == ".mtx":
+        matrix = read_matrix_market(path, on_progress)
+        return edges_of_matrix(matrix, str(path), settings, first=1)
+    if ending not in _FORMATS:
+        return None
+    name, read = _FORMATS[ending]
+    with readable(path), opened(path) as stream:
+        content = io.BytesIO(stream.read())
+    try:
+        graph = read(content)
+    # The parsers of others raise whatever they stumble over.
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise GraphError(f"{path} is not a valid {name} file: {reason}") from None
+    if isinstance(graph, nx.Graph):
+        return edges_of_networkx(graph, str(path), settings)
+    return edges_of_matrix(graph, str(path), settings)
+
+
+def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings) -> EdgeList:
+    """The edges of a networkx graph, with their ``weight``, or the attribute that is set for it.
+
+    Raises:
+        GraphError: at two nodes of the same name, or a wrong weight, or where none has it.
+        ConfigError: where ``settings`` name a column for the ends of an edge.
+    """
+    _refuse_columns(settings, "source_column target_column", f"{where} says itself what is joined")
+    names = [str(node).strip() for node in graph]
+    if twice := next((name for name, count in Counter(names).items() if count > 1), None):
+        raise GraphError(f"{where} has two nodes that are called {twice!r}: rename one of them")
+    edges = list(graph.edges(data=True))
+    attributes = {name for _, _, data in edges for name in data}
+    weight = _weight_name(where, settings.weight_column, attributes)
+    weights = [data.get(weight) for _, _, data in edges]
+    pairs = [(str(source), str(target)) for source, target, _ in edges]
+    if settings.directed and not graph.is_directed():
+        pairs, weights = pairs + [(target, source) for source, target in pairs], weights * 2
+
+    def place(row: int) -> str:
+        return f"{where}, edge {' – '.join(pairs[row])}"
+
+    return EdgeList(
+        where,
+        Ids.of([_texts(where, (pair[end] for pair in pairs)) for end in (0, 1)], place),
+        _weights(weights, place),
+        Ids.of([_texts(where, names)], lambda row: f"{where}, node {row + 1}"),
+        tuple(
+            f"{where}: {note}" for note in _remarks(graph, settings.directed, attributes - {weight})
+        ),
+    )
+
+
+def _refuse_columns(settings: InputSettings, keys: str, reason: str) -> None:
+    """Say that a column does not go with what is no table, rather than pass over it."""
+    for key in keys.split():
+        if getattr(settings, key) is not None:
+            raise ConfigError(f"input.{key} is for tables, and {reason}: leave it out")
+
+
+def _weight_name(where: str, chosen: str | None, attributes: set[Any]) -> str:
+    if chosen is None or chosen in attributes:
+        return chosen or "weight"
+    names = sorted(map(str, attributes))
+    raise GraphError(
+        f"{where} has no edge attribute {chosen!r} (input.weight_column): "
+        f"edge attributes are {listed(names, 20) or 'none'}{hint(chosen, names)}"
+    )
+
+
+def _texts(where: str, texts: Iterable[str]) -> pa.ChunkedArray:
+    try:
+        return pa.chunked_array([pa.array(texts, pa.string())])
+    except UnicodeEncodeError as error:
+        raise GraphError(f"{where}: {error.object!r} is no valid Unicode") from None
+
+
+def _weights(weights: list[Any], place: Callable[[int], str]) -> np.ndarray | None:
+    if all(weight is None for weight in weights):
+        return None
+    numbers = np.ones(len(weights))  # as networkx takes an edge without a weight
+    for row, weight in enumerate(weights):
+        try:
+            numbers[row] = 1.0 if weight is None else float(weight)
+        except (TypeError, ValueError):
+            raise wrong_weight(place(row), weight) from None
+    return checked_weights(numbers, place)
+
+
+def _remarks(graph: nx.Graph[Any], directed: bool, ignored: set[Any]) -> Iterator[str]:
+    if graph.is_directed() and not directed:
+        yield "its directed edges are taken as undirected (input.directed keeps their direction)"
+    if names := sorted({str(name) for _, data in graph.nodes(data=True) for name in data}):
+        yield f"node attributes ignored: {listed(names)} (features come by input.features)"
+    if names := sorted(map(str, ignored)):
+        yield f"edge attributes ignored: {listed(names)}"
+
+
+def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int = 0) -> EdgeList:
+    """The non-zeros of an adjacency matrix, row to column, as weights unless all are one.
+
+    Nodes are numbered from ``first``.
+
+    Raises:
+        GraphError: where it is not square, or has a wrong weight.
+        ConfigError: where ``settings`` name a column of a table.
+    """
+    _refuse_columns(settings, "source_column target_column weight_column", f"{where} is a matrix")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        shape = " × ".join(map(str, matrix.shape))
+        raise GraphError(f"{where}: an adjacency matrix must be square, got {shape}")
+    if matrix.dtype.kind not in "biuf":
+        raise GraphError(f"{where}: a weight must be a real number, got {matrix.dtype}")
+    entries = sparse.coo_array(matrix)
+    entries.sum_duplicates()
+    entries.eliminate_zeros()
+    row, column = entries.coords
+
+    def place(entry: int) -> str:
+        return f"{where}, entry ({row[entry] + first}, {column[entry] + first})"
+
+    texts = pa.array(np.arange(first, first + matrix.shape[0])).cast(pa.string())
+    nodes = Ids(texts, (np.arange(len(texts)),), lambda node: f"{where}, node {node + first}")
+    weight = None if (entries.data == 1).all() else entries.data.astype(np.float64)
+    weight = None if weight is None else checked_weights(weight, place)
+    return EdgeList(where, Ids(texts, (row, column), place), weight, nodes)
+
+
+def _read_npz(stream: IO[bytes]) -> Any:
+    matrix = sparse.load_npz(stream)
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)  # numbers out of range would be read as they are
+    return matrix
+
+
+def _read_gml(stream: IO[bytes]) -> nx.Graph[Any]:
+    """By label, as networkx writes its names there, or by id where not every node has its own."""
+    try:
+        return nx.read_gml(stream, label="label")
+    except nx.NetworkXError:
+        stream.seek(0)
+        return nx.read_gml(stream, label="id")
+
+
+def _read_pajek(stream: IO[bytes]) -> nx.Graph[Any]:
+    """Without the weights of one that networkx gives to edges that have none."""
+    graph = nx.read_pajek(stream)
+    if all(data.get("weight") == 1 for _, _, data in graph.edges(data=True)):
+        for _, _, data in graph.edges(data=True):
+            del data["weight"]
+    return graph
+
+
+_FORMATS: dict[str, tuple[str, Callable[[IO[bytes]], Any]]] = {
+    ".graphml": ("GraphML", nx.read_graphml),
+    ".gexf": ("GEXF", nx.read_gexf),
+    ".gml": ("GML", _read_gml),
+    ".net": ("Pajek", _read_pajek),
+    ".paj": ("Pajek", _read_pajek),
+    ".pajek": ("Pajek", _read_pajek),
+    ".npz": ("scipy.sparse", _read_npz),
+}

@@ -1,0 +1,94 @@
+"""A graph's arrays in files that are mapped and not read: memory holds what is in use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mgae.core.errors import GraphError
+from mgae.core.graph import MessageGraph
+from mgae.core.ops.sparse import Pattern, SparseMatrix
+from mgae.data.atomic import write_atomically, write_json
+from mgae.data.datasets.sources import cache_folder
+
+# What is computed from the edges: as large as they are, so it has files of its own.
+_DERIVED = ("edge_keys", "pair_of_edge", "pairs")
+
+
+def write_mapped(graph: MessageGraph, folder: Path) -> None:
+    """Put every array of a graph into ``folder``, a .npy file each; the facts come last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "graph.json").unlink(missing_ok=True)
+    arrays = {name: getattr(graph, name) for name in ("edge_index", *_DERIVED)}
+    arrays |= {"edge_weight": graph.edge_weight, **_feature_arrays(graph.x)}
+    names = [name for name, array in arrays.items() if array is not None]
+    for name in names:
+        write_atomically(folder / f"{name}.npy", _writer(arrays[name]))
+    facts = {name: getattr(graph, name) for name in ("num_nodes", "num_features", "undirected")}
+    write_json(folder / "graph.json", {**facts, "arrays": names})
+
+
+def mapped_graph(folder: Path) -> MessageGraph:
+    """The graph that `write_mapped` put there; writing to its tensors does not change the files.
+
+    Raises:
+        GraphError: where a file is missing or damaged.
+    """
+    try:
+        facts = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
+        arrays = {name: _mapped(folder / f"{name}.npy") for name in facts["arrays"]}
+        num_nodes, edge_index = facts["num_nodes"], arrays["edge_index"]
+        x, weight = _features(arrays, facts), arrays.get("edge_weight")
+        graph = MessageGraph(edge_index, num_nodes, x, weight, facts["undirected"])
+        # A cached property looks here first, and so does not compute what the files have.
+        vars(graph).update({name: arrays[name] for name in _DERIVED})
+    except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
+        raise GraphError(f"the mapped graph in {folder} is damaged: {error}") from None
+    return graph
+
+
+def in_files(graph: MessageGraph) -> MessageGraph:
+    """The same graph, its arrays mapped from files that go when nobody needs them any more.
+
+    Where the cache cannot be written to, the graph stays as it is.
+    """
+    try:
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        # What is mapped stays readable after its name is gone, so that a killed run leaves nothing.
+        with TemporaryDirectory(dir=cache_folder(), ignore_cleanup_errors=True) as folder:
+            write_mapped(graph, Path(folder))
+            return mapped_graph(Path(folder))
+    except OSError:
+        return graph
+
+
+def _writer(array: Tensor) -> Any:
+    def write(path: Path) -> None:
+        with path.open("wb") as stream:
+            np.save(stream, array.contiguous().numpy())
+
+    return write
+
+
+def _mapped(path: Path) -> Tensor:
+    # "c": torch wants memory that it might write to; a written page becomes the process's own.
+    return torch.from_numpy(np.load(path, mmap_mode="c", allow_pickle=False))
+
+
+def _feature_arrays(x: Tensor | SparseMatrix | None) -> dict[str, Tensor | None]:
+    if isinstance(x, SparseMatrix):
+        return {"x_rowptr": x.pattern.rowptr, "x_col": x.pattern.col, "x_values": x.values}
+    return {"x": x}
+
+
+def _features(arrays: dict[str, Tensor], facts: dict[str, Any]) -> Tensor | SparseMatrix | None:
+    if "x_values" not in arrays:
+        return arrays.get("x")
+    shape = (facts["num_nodes"], facts["num_features"])
+    return SparseMatrix(Pattern(arrays["x_rowptr"], arrays["x_col"], shape), arrays["x_values"])

@@ -1,0 +1,176 @@
+"""Hard negatives after HeaRT (Li et al., 2023): pairs that look like edges and are none.
+
+Of each held-out edge one end is kept, then the other, and joined to the nodes that Resource
+Allocation, personalized PageRank or the cosine of the features hold for likely. A node's rank is
+the best of its ranks. All of that is seen from the training edges; true edges of any part are left
+out.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mgae.core.graph import MessageGraph, edge_matrix
+from mgae.core.ops import pagerank
+from mgae.core.ops.sparse import SparseMatrix
+from mgae.data.splits.links import LinkSplit, joined
+
+Indices = NDArray[np.int64]
+Scorer = Callable[[Indices], NDArray[np.float64]]
+_ENDS_AT_ONCE = 64
+_MOST_PAIRS = 4_000_000
+# About two minutes on one core, once for all runs on a split. PubMed takes 3e10 for both parts.
+_MOST_PRODUCTS = 5e10
+# A dense product takes a small part of the time of one through a sparse pattern.
+_DENSE_COST = 0.03
+
+
+def too_costly(graph: MessageGraph, num_positives: int, count: int) -> str | None:
+    """Why hard negatives are out of reach for a graph; None where they can be had."""
+    ends = min(2 * num_positives, graph.num_nodes)
+    features = _DENSE_COST * graph.num_nodes * graph.num_features
+    products = ends * (graph.edge_index.size(1) * pagerank.ROUNDS + features)
+    if count and products > _MOST_PRODUCTS:
+        return (
+            f"no hard negatives: to rank the candidates of {ends:,} nodes takes {products:.0e} "
+            f"products and {_MOST_PRODUCTS:.0e} are allowed"
+        )
+    if num_positives * count > _MOST_PAIRS:
+        return (
+            f"no hard negatives: {count} for each of {num_positives:,} held-out edges are more "
+            f"than {_MOST_PAIRS:,} pairs: lower evaluation.hard_negatives"
+        )
+    return None
+
+
+def with_hard_negatives(
+    split: LinkSplit, count: int, generator: torch.Generator, parts: Sequence[str] = ("test",)
+) -> LinkSplit:
+    """The split with ``count`` hard negatives for each edge of the ``parts``.
+
+    ``generator`` breaks ties.
+    """
+    order = torch.randperm(split.message.num_nodes, generator=generator)
+    seen = (split.message.edge_index, split.val, split.test, order)
+    digest = hashlib.sha256(b"".join(one.contiguous().numpy().tobytes() for one in seen))
+    asked = {part: _Asked(digest.hexdigest(), count, part, split, order) for part in parts}
+    found: dict[str, Any] = {f"{part}_hard_negatives": _answer(one) for part, one in asked.items()}
+    return replace(split, **found)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One question, the same for every run and method on one split."""
+
+    digest: str
+    count: int
+    part: str
+    split: LinkSplit = field(compare=False)
+    order: Tensor = field(compare=False)
+
+
+@lru_cache(maxsize=4)
+def _answer(asked: _Asked) -> Tensor:
+    split = asked.split
+    whole = joined(joined(split.message, split.val), split.test)
+    positives, _ = split.pairs(asked.part)
+    return hard_negatives(whole, split.message, positives, asked.count, asked.order)
+
+
+def hard_negatives(
+    whole: MessageGraph, message: MessageGraph, positives: Tensor, count: int, order: Tensor
+) -> Tensor:
+    """Pairs [2, n, count] for ``positives`` [2, n]: the head is kept in the first half of them.
+
+    Args:
+        whole: all edges; none of them is taken, in either direction.
+        message: the edges and features by which candidates are ranked.
+        order: the nodes in random order; of equals the first is taken.
+    """
+    ends, place = np.unique(positives.numpy(), return_inverse=True)
+    half = count - count // 2
+    hardest = _hardest(edge_matrix(whole), _scorers(message), ends, half, order.numpy())
+    first, second = (torch.from_numpy(hardest[row]) for row in place.reshape(positives.shape))
+    kept_head = torch.stack([positives[0][:, None].expand_as(first), first])
+    second = second[:, : count // 2]
+    kept_tail = torch.stack([second, positives[1][:, None].expand_as(second)])
+    pairs = torch.cat([kept_head, kept_tail], dim=2)
+    return torch.where((pairs < 0).any(dim=0), -1, pairs)
+
+
+def _hardest(
+    known: sp.csr_array, scorers: list[Scorer], ends: Indices, count: int, order: Indices
+) -> Indices:
+    """For each of ``ends`` the likeliest nodes [ends, count] that are no neighbors; -1: none."""
+    blocks = [ends[start : start + _ENDS_AT_ONCE] for start in range(0, ends.size, _ENDS_AT_ONCE)]
+    return np.concatenate([_hardest_of(known, scorers, block, count, order) for block in blocks])
+
+
+def _hardest_of(
+    known: sp.csr_array, scorers: list[Scorer], ends: Indices, count: int, order: Indices
+) -> Indices:
+    nodes = order.size
+    taken = known[ends].toarray() > 0
+    taken[np.arange(ends.size), ends] = True
+    best = np.full((ends.size, nodes), nodes)
+    for scorer in scorers:
+        best = np.minimum(best, _ranks(np.where(taken, 0, scorer(ends))[:, order], count))
+    # Whom nobody ranks comes behind, in random order; whom one may not take comes last.
+    best = np.where(taken[:, order], 2 * nodes, best) * nodes + np.arange(nodes)
+    chosen = np.sort(np.partition(best, min(count, nodes) - 1, axis=1)[:, :count], axis=1)
+    found = np.where(chosen < 2 * nodes * nodes, order[chosen % nodes], -1)
+    return np.pad(found, ((0, 0), (0, count - found.shape[1])), constant_values=-1)
+
+
+def _ranks(scores: NDArray[np.float64], count: int) -> Indices:
+    """The rank from 0 of the ``count`` best scores of a row; of the others, and of 0, the width.
+
+    Of equals the first comes first, at the cut too.
+    """
+    rows, width = np.arange(len(scores))[:, None], scores.shape[1]
+    count = min(count, width)
+    cut = np.partition(scores, width - count, axis=1)[:, width - count, None]
+    above, equal = scores > cut, scores == cut
+    room = count - above.sum(axis=1, keepdims=True)
+    taken = above | (equal & (equal.cumsum(axis=1) <= room))
+    top = taken.nonzero()[1].reshape(len(scores), count)
+    top = np.take_along_axis(top, np.argsort(-scores[rows, top], axis=1, kind="stable"), axis=1)
+    ranks = np.full(scores.shape, width)
+    ranks[rows, top] = np.where(scores[rows, top] > 0, np.arange(count), width)
+    return ranks
+
+
+def _scorers(message: MessageGraph) -> list[Scorer]:
+    """How likely each node [nodes] is as a neighbor of some ends: [ends, nodes]."""
+    edges = edge_matrix(message)
+    degree = pagerank.degrees(edges)
+    weighted, walk = sp.csr_array(sp.diags_array(1 / degree) @ edges), pagerank.walk_matrix(edges)
+
+    def resource_allocation(ends: Indices) -> NDArray[np.float64]:
+        return np.asarray((edges[ends] @ weighted).toarray())
+
+    def personalized_pagerank(ends: Indices) -> NDArray[np.float64]:
+        ratio = np.sqrt(degree[ends][:, None] / degree)
+        return np.asarray(pagerank.resolvent(walk, ends).T * (ratio + 1 / ratio))
+
+    if message.x is None:
+        return [resource_allocation, personalized_pagerank]
+    return [resource_allocation, personalized_pagerank, _cosine(message.x)]
+
+
+def _cosine(x: Tensor | SparseMatrix) -> Scorer:
+    features = x.csr() if isinstance(x, SparseMatrix) else x
+    plain = features.to_dense().double().numpy()
+    unit = plain / np.maximum(np.linalg.norm(plain, axis=1, keepdims=True), 1e-12)
+    # Rounded: equal features are equally near, whatever the order of the sum.
+    return lambda ends: np.round(unit[ends] @ unit.T, 9)

@@ -1,0 +1,169 @@
+"""Edges for training, validation and test: each undirected edge in exactly one part."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mgae.core.errors import GraphError
+from mgae.core.graph import MessageGraph
+from mgae.core.negatives import NegativeSampler
+from mgae.runs.sections import SplitSettings
+
+
+@dataclass(frozen=True, eq=False)
+class LinkSplit:
+    """The edges of a graph, divided.
+
+    Attributes:
+        message: the graph with the training edges only; the one thing a method trains on.
+        val, test: held-out edges [2, n].
+        val_negatives, test_negatives: pairs that are no edge of the whole graph [2, n].
+        val_hard_negatives, test_hard_negatives: for each held-out edge pairs that look like edges
+            [2, n, m]; -1 where there are fewer; None where they are not asked for.
+
+    On an undirected graph each pair stands once, in random orientation, positive or negative: a
+    decoder that is not symmetric must not learn "u < v".
+    """
+
+    message: MessageGraph
+    val: Tensor
+    test: Tensor
+    val_negatives: Tensor
+    test_negatives: Tensor
+    val_hard_negatives: Tensor | None = None
+    test_hard_negatives: Tensor | None = None
+
+    def with_val_edges(self) -> MessageGraph:
+        """The message edges and the validation edges: what OGB allows at test time on collab."""
+        return joined(self.message, self.val)
+
+    def pairs(self, part: str) -> tuple[Tensor, Tensor]:
+        """Positives and negatives of ``val`` or ``test``."""
+        return getattr(self, part), getattr(self, f"{part}_negatives")
+
+    def hard_negatives(self, part: str) -> Tensor | None:
+        """Those of ``val`` or ``test``, if there are any."""
+        found: Tensor | None = getattr(self, f"{part}_hard_negatives")
+        return found
+
+    def num_hard(self, part: str) -> int:
+        """How many hard negatives each edge of ``val`` or ``test`` has."""
+        found = self.hard_negatives(part)
+        return 0 if found is None else found.size(2)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a run directory keeps of it."""
+        kinds = ("", "_negatives", "_hard_negatives")
+        names = [f"{part}{kind}" for kind in kinds for part in ("val", "test")]
+        held = ((name, getattr(self, name)) for name in names)
+        return {name: value.contiguous() for name, value in held if value is not None}
+
+    @classmethod
+    def from_tensors(
+        cls, graph: MessageGraph, tensors: dict[str, Tensor], official: bool = False
+    ) -> LinkSplit:
+        """The split of ``graph`` that `tensors` described.
+
+        The graph of an ``official`` split has the training edges alone, and a held-out pair may
+        be one of them, as of another year.
+        """
+        if official:
+            return cls(graph, **tensors)
+        held = torch.cat([tensors["val"], tensors["test"]], dim=1)
+        return cls(without(graph, held), **tensors)
+
+    @classmethod
+    def official(cls, graph: Data, message: MessageGraph, generator: torch.Generator) -> LinkSplit:
+        """The split that came with the graph; only the pairs' orientation is ours."""
+        names = ("val_edges", "test_edges", "val_negatives", "test_negatives")
+        turn = random_orientation if message.undirected else lambda pairs, _: pairs
+        return cls(message, *(turn(graph[name], generator) for name in names))
+
+
+def has_official_split(graph: Data) -> bool:
+    """Whether the graph came with held-out edges of its own."""
+    return graph.get("val_edges") is not None
+
+
+def split_links(
+    graph: MessageGraph, settings: SplitSettings, generator: torch.Generator
+) -> LinkSplit:
+    """Hold out random edges, and draw as many distinct negatives for each held-out part.
+
+    An edge and its reverse always share a part, in a directed graph too: there the reverse of a
+    test edge would give it away. The counts are rounded down, as in Kipf and Welling's code; both
+    parts get at least one edge where their ratio is not zero.
+
+    Raises:
+        GraphError: where no edge would be left to train on.
+    """
+    num_val, num_test = _held_out_counts(graph.pairs.size(1), settings)
+    order = torch.randperm(graph.pairs.size(1), generator=generator)
+    part = torch.zeros_like(order)  # 0 train, 1 val, 2 test
+    part[order[:num_val]], part[order[num_val : num_val + num_test]] = 1, 2
+    val, test = (_edges_of(graph, part, number, generator) for number in (1, 2))
+    count = val.size(1) + test.size(1)
+    negatives = NegativeSampler.of(graph).sample_distinct(count, generator)
+    negatives = random_orientation(negatives, generator)
+    return LinkSplit(
+        graph.only(part[graph.pair_of_edge] == 0),
+        val=val,
+        test=test,
+        val_negatives=negatives[:, : val.size(1)],
+        test_negatives=negatives[:, val.size(1) :],
+    )
+
+
+def _edges_of(graph: MessageGraph, part: Tensor, number: int, generator: torch.Generator) -> Tensor:
+    """The edges of one part: each undirected one once, each directed one as it is."""
+    if graph.undirected:
+        return random_orientation(graph.pairs[:, part == number], generator)
+    return graph.edge_index[:, part[graph.pair_of_edge] == number]
+
+
+def _held_out_counts(num_pairs: int, settings: SplitSettings) -> tuple[int, int]:
+    num_val, num_test = (
+        max(1, math.floor(ratio * num_pairs + 1e-9)) if ratio else 0
+        for ratio in (settings.val_ratio, settings.test_ratio)
+    )
+    if num_val + num_test >= num_pairs:
+        raise GraphError(
+            f"split.val_ratio {settings.val_ratio} and split.test_ratio {settings.test_ratio} "
+            f"leave none of {num_pairs:,} edges to train on: lower them"
+        )
+    return num_val, num_test
+
+
+def without(graph: MessageGraph, held: Tensor) -> MessageGraph:
+    """The graph less the edges ``held`` [2, n], in both directions if it is undirected."""
+    gone = torch.cat([held, held.flip(0)], dim=1) if graph.undirected else held
+    gone_keys = gone[1] * graph.num_nodes + gone[0]
+    return graph.only(~torch.isin(graph.edge_keys, gone_keys))
+
+
+def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
+    """The graph with the edges ``pairs`` [2, n] added, each with weight 1."""
+    added = torch.cat([pairs, pairs.flip(0)], dim=1) if graph.undirected else pairs
+    edge_index = torch.cat([graph.edge_index, added], dim=1)
+    keys, first = np.unique(
+        (edge_index[1] * graph.num_nodes + edge_index[0]).numpy(), return_index=True
+    )
+    edges = torch.stack(
+        [torch.from_numpy(keys % graph.num_nodes), torch.from_numpy(keys // graph.num_nodes)]
+    )
+    weight = None
+    if graph.edge_weight is not None:
+        weight = torch.cat([graph.edge_weight, torch.ones(added.size(1))])[torch.from_numpy(first)]
+    return replace(graph, edge_index=edges, edge_weight=weight, by_source=None)
+
+
+def random_orientation(pairs: Tensor, generator: torch.Generator) -> Tensor:
+    """Each of ``pairs`` [2, n] as it is or turned around, by the toss of a coin."""
+    turned = torch.randint(2, (pairs.size(1),), generator=generator).bool()
+    return torch.where(turned, pairs.flip(0), pairs)

@@ -1,0 +1,160 @@
+"""Running the methods one after another, each a cell that can be gone on with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torch_geometric.data import Data
+
+from mgae.runs.cells import run_cell
+from mgae.runs.comparison.drawing import draw
+from mgae.runs.comparison.tables import to_csv, to_markdown
+from mgae.runs.comparison.value import Comparison, Row
+from mgae.runs.config import RunConfig
+from mgae.core.errors import MGAEError, RunDirectoryError, UnsupportedError
+from mgae.data.atomic import write_json, write_text
+from mgae.runs.folders import check_free
+from mgae.data.opening import open_graph
+from mgae.runs.layering import as_table
+from mgae.runs.pipeline import Observer
+from mgae.registry import METHODS
+from mgae.paper import paper_config
+from mgae.paper.document import read_json
+
+# What a floor takes from the settings that were given for all: it has no training.
+_OF_FLOORS = ("graph", "task", "protocol", "seed", "runs", "input", "split", "evaluation")
+
+
+def compare(
+    graph: str,
+    methods: Sequence[str] = (),
+    out: str | Path | None = None,
+    observer: Observer | None = None,
+    **given: Any,
+) -> Comparison:
+    """Train methods side by side on one graph.
+
+    Each is run as ``mgae train GRAPH --method NAME`` would: on the paper's graphs with the
+    settings of its experiment file, elsewhere with its defaults.
+
+    Args:
+        graph: a dataset's name or a file.
+        methods: their names; without any, all that train.
+        out: a directory; the same one again goes on with what is missing. Without it, a folder
+            below ``runs/`` that is named after the graph and the task.
+        observer: is told how it goes.
+        given: settings for all of them, as for `RunConfig`.
+
+    Raises:
+        UnsupportedError: where none of the methods can do it.
+        RunDirectoryError: where ``out`` holds something else, or what cannot be read.
+    """
+    observer = observer or Observer()
+    configs = configurations(methods or trained_methods(), {"graph": graph, **given})
+    asked = _asked(configs[0], given)
+    folder = place(asked, None if out is None else Path(out))
+    for cell in folder.glob("cells/*/cell.json"):
+        read_json(cell)  # damage is told now, and not when tables are written without its figures
+    opened = _opened(configs[0], observer)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(folder / "asked.json", asked)
+    comparison = Comparison((), folder)
+    for index, config in enumerate(configs):
+        observer.on_cell(config.method.kind, index, len(configs))
+        row = _row(config, folder, opened, observer)
+        comparison = Comparison((*comparison.rows, row), folder)
+        write(comparison)
+    if not comparison.has_figures:
+        raise UnsupportedError(f"no method runs on {graph}: {comparison.rows[0].refused}")
+    draw(comparison, folder)
+    return comparison
+
+
+def _opened(config: RunConfig, observer: Observer) -> Data:
+    graph = open_graph(config.graph, config.input)
+    observer.on_graph(graph)
+    if config.task == "nodes" and graph.y is None:
+        raise UnsupportedError("node classification needs labels, and the graph has none")
+    return graph
+
+
+def trained_methods() -> list[str]:
+    """Every method that learns."""
+    return [entry.name for entry in METHODS if trains(entry.name)]
+
+
+def trains(name: str) -> bool:
+    """Whether a method learns, or is a floor."""
+    return bool(getattr(METHODS[name].build, "trains", True))
+
+
+def configurations(methods: Sequence[str], given: dict[str, Any]) -> list[RunConfig]:
+    """One for each method, then one for each floor; none has floors of its own."""
+    names = list(dict.fromkeys(methods))
+    first = paper_config(**given, method=names[0])
+    for_floors = {key: value for key, value in given.items() if key in _OF_FLOORS}
+    floors = [name for name in first.evaluation.floors if name not in names]
+    return [
+        *(_without_floors({**given, "method": name}) for name in names),
+        *(_without_floors({**for_floors, "method": name}) for name in floors),
+    ]
+
+
+def _without_floors(given: dict[str, Any]) -> RunConfig:
+    evaluation = {**as_table("evaluation", given.get("evaluation") or {}), "floors": ()}
+    return paper_config(**{**given, "evaluation": evaluation})
+
+
+def _asked(config: RunConfig, given: dict[str, Any]) -> dict[str, Any]:
+    """What makes two comparisons the same, whatever their methods and runs."""
+    about = {key: getattr(config, key) for key in ("graph", "task", "protocol", "seed")}
+    settings = {key: value for key, value in given.items() if key not in ("runs", *about)}
+    # As it will be read back: a tuple comes as a list.
+    return dict(json.loads(json.dumps({**about, "settings": settings})))
+
+
+def place(asked: dict[str, Any], out: Path | None) -> Path:
+    """The folder of a comparison: a new one, or the one where it was begun.
+
+    Raises:
+        RunDirectoryError: where ``out`` holds something else.
+    """
+    if out is None:
+        stem = f"runs/compare-{Path(asked['graph']).stem}-{asked['task']}"
+        candidates = (Path(stem if n == 1 else f"{stem}-{n}") for n in range(1, 10**6))
+        return next(path for path in candidates if not path.exists() or _asked_in(path) == asked)
+    before = _asked_in(out)
+    if before is None:
+        check_free(out)
+    elif before != asked:
+        raise RunDirectoryError(f"{out} holds a comparison with other settings: give another --out")
+    return out
+
+
+def _asked_in(folder: Path) -> Any:
+    file = folder / "asked.json"
+    return read_json(file) if file.is_file() else None
+
+
+def _row(config: RunConfig, folder: Path, graph: Data, observer: Observer) -> Row:
+    name = config.method.kind
+    try:
+        cell = run_cell(config, folder / "cells" / name, graph, observer)
+        return Row(config, trains(name), cell)
+    except RunDirectoryError:
+        raise  # what is stored is damaged: that says nothing of the method
+    except MGAEError as error:
+        return Row(config, trains(name), refused=str(error))
+
+
+def write(comparison: Comparison) -> None:
+    """The tables so far."""
+    folder = comparison.directory
+    if not comparison.has_figures:
+        return
+    write_json(folder / "comparison.json", comparison.to_json())
+    write_text(folder / "comparison.md", to_markdown(comparison))
+    write_text(folder / "comparison.csv", to_csv(comparison))

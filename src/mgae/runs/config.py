@@ -1,0 +1,164 @@
+"""RunConfig: one object for the library, the configuration file and the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import tomli_w
+from pydantic import Field, SerializeAsAny, model_validator
+
+from mgae.core.errors import ConfigError
+from mgae.runs.layering import as_table, read_toml
+from mgae.registry import DATASETS, METHODS, PARTS, Registry
+from mgae.runs.sections import LOSS, EvaluationSettings, InputSettings, SplitSettings, TrainSettings
+from mgae.settings import PartSettings, Settings
+
+Task = Literal["links", "nodes"]
+Protocol = Literal["paper", "strict"]
+
+# The paper: 85/5/10 for link prediction; 90/10 and no test edges for node classification.
+_SPLIT_RATIOS: dict[str, dict[str, Any]] = {
+    "links": {"val_ratio": 0.05, "test_ratio": 0.10},
+    "nodes": {"val_ratio": 0.10, "test_ratio": 0.0},
+}
+_FLOORS = {
+    "links": (
+        "common-neighbors",
+        "adamic-adar",
+        "resource-allocation",
+        "personalized-pagerank",
+        "raw-features",
+        "random-init",
+    ),
+    "nodes": ("raw-features", "random-init"),
+}
+
+
+class RunConfig(Settings):
+    """Everything that decides a result.
+
+    >>> config = RunConfig(encoder="sage", mask={"ratio": 0.5})
+    >>> config.encoder.kind, config.mask.ratio, config.protocol
+    ('sage', 0.5, 'paper')
+    """
+
+    graph: str = Field("cora", description="a dataset's name")
+    task: Task = Field("links", description="what the embeddings are for")
+    method: SerializeAsAny[PartSettings] = Field(description="what is trained")
+    protocol: Protocol = Field("paper", description="rules of the evaluation")
+    seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
+    runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
+    input: InputSettings = InputSettings()
+    split: SplitSettings
+    mask: SerializeAsAny[PartSettings] | None = None
+    encoder: SerializeAsAny[PartSettings] | None = None
+    decoder: SerializeAsAny[PartSettings] | None = None
+    loss: SerializeAsAny[PartSettings] | None = None
+    train: TrainSettings
+    evaluation: EvaluationSettings
+
+    # Typed as loose keywords: a part may be given by its name alone, or as a table.
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            raise ConfigError(f"a configuration must be a table, got {given!r}")
+        config = {key: value for key, value in given.items() if value is not None}
+        dataset = _dataset(config.get("graph", "cora"))
+        config.setdefault("task", dataset.get("tasks", ("links",))[0])
+        config.setdefault("protocol", "paper" if dataset.get("on_paper") else "strict")
+        _complete_parts(config)
+        _complete_sections(config, dataset)
+        return config
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Self:
+        """Read a configuration file."""
+        return cls(**read_toml(path))
+
+    def to_toml(self) -> str:
+        """The canonical file: every setting that has a value, in the order of the classes."""
+        return tomli_w.dumps(self.model_dump(exclude_none=True, mode="json"))
+
+    def changed(self, **changes: Any) -> Self:
+        """A copy with other top-level values, checked again."""
+        return type(self)(**{**self.model_dump(exclude_none=True), **changes})
+
+    def for_method(self, name: str) -> Self:
+        """The same graph, split and evaluation for another method; shared parts are kept."""
+        parts = METHODS[name].extras["parts"]
+        dropped = {"method"} | (PARTS.keys() - parts.keys())
+        return type(self)(**self.model_dump(exclude_none=True, exclude=dropped), method=name)
+
+    @property
+    def recalls(self) -> tuple[int, ...]:
+        """Each K whose recall@K is measured."""
+        monitored = re.fullmatch(r"recall@([1-9]\d*)", self.train.monitor)
+        return (*(self.evaluation.recall or ()), *([int(monitored[1])] if monitored else []))
+
+    @property
+    def ranked_by(self) -> str:
+        """The link metric that counts: what picks the epoch, or else what the graph is known by."""
+        monitor = self.train.monitor
+        return _dataset(self.graph).get("monitor", "auc") if monitor == LOSS else monitor
+
+    @property
+    def label(self) -> str:
+        """A short name for this run, fit for a folder."""
+        encoder = [self.encoder.kind] if self.encoder else []
+        return "-".join([Path(self.graph).stem, self.task, self.method.kind, *encoder])
+
+
+def _dataset(graph: Any) -> Mapping[str, Any]:
+    """What the catalogue says of a graph; nothing of one that is not in it."""
+    known = isinstance(graph, str) and graph in DATASETS
+    return DATASETS[graph].extras if known else {}
+
+
+def _complete_parts(config: dict[str, Any]) -> None:
+    config["method"] = _part(METHODS, config.get("method", "mgae"), {})
+    method = METHODS[config["method"].kind]
+    for name, registry in PARTS.items():
+        default = method.extras["parts"].get(name)
+        if default is not None:
+            config[name] = _part(registry, config.get(name, {}), default)
+        elif name in config:
+            has = ", ".join(method.extras["parts"]) or "none"
+            raise ConfigError(f"method {method.name!r} has no {name}: its parts are {has}")
+
+
+def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSettings:
+    """Validate one part's settings by the class that its kind brings along."""
+    given = as_table(registry.what, given)
+    kind = given.get("kind", default.get("kind"))
+    if not isinstance(kind, str):
+        raise ConfigError(f"{registry.what}.kind must be one of {', '.join(registry.names())}")
+    settings = registry[kind].settings
+    usual = {key: value for key, value in default.items() if key in settings.model_fields}
+    return settings(**{**usual, **given, "kind": kind})
+
+
+def _complete_sections(config: dict[str, Any], dataset: Mapping[str, Any]) -> None:
+    strict, task = config["protocol"] == "strict", config["task"]
+    split: dict[str, Any] = dict(_SPLIT_RATIOS.get(task, {}))
+    if strict:
+        split["seed"] = 0  # one split, whatever the seed of the run
+    evaluation = {
+        "hits": dataset.get("hits", (20, 50, 100)),
+        "probe": "logistic" if strict else "svm",
+        "floors": _FLOORS.get(task, ()),
+        "val_edges_as_input": dataset.get("val_edges_at_test", False),
+    }
+    if strict and task == "links":
+        evaluation["hard_negatives"] = 100
+    # A method may bring what its training needs, as a learning rate far from the others'.
+    usual_train = METHODS[config["method"].kind].extras.get("train", {})
+    train = {"monitor": dataset.get("monitor", "auc"), **usual_train}
+    for name, usual in (("split", split), ("train", train), ("evaluation", evaluation)):
+        config[name] = {**usual, **as_table(name, config.get(name, {}))}

@@ -1,0 +1,60 @@
+"""What one needs to know of a machine to get the same numbers."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+
+from mgae.core.ops.backend import multiplies_bfloat16
+
+_PACKAGES = (
+    "mgae",
+    "torch",
+    "torch_geometric",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "scikit-learn-intelex",
+)
+
+
+def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:
+    """Versions, hardware, seeds and seconds."""
+    return {
+        "versions": {"python": platform.python_version(), **dict(map(_version, _PACKAGES))},
+        "commit": _commit(),
+        "platform": platform.platform(),
+        "processor": platform.processor() or platform.machine(),
+        "cores": os.cpu_count(),
+        "bfloat16": multiplies_bfloat16("cpu"),
+        "threads": torch.get_num_threads(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "seeds": seeds,
+        "seconds": [round(value, 3) for value in seconds],
+    }
+
+
+def _version(package: str) -> tuple[str, str | None]:
+    try:
+        return package, version(package)
+    except PackageNotFoundError:
+        return package, None
+
+
+def _commit() -> str | None:
+    """The commit of the source, where this is a checkout of it."""
+    source = Path(__file__).parent
+    if not (source.parents[2] / ".git").exists():
+        return None
+    try:
+        command = ["git", "-C", str(source), "rev-parse", "HEAD"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None

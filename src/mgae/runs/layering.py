@@ -1,0 +1,74 @@
+"""Settings as plain tables: read from files and texts, and laid over each other."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mgae.core.errors import ConfigError
+from mgae.registry import PARTS
+from mgae.settings import Settings
+
+
+def as_table(name: str, value: Any) -> dict[str, Any]:
+    """A section as a plain table; a bare text is the part's kind."""
+    if isinstance(value, Settings):
+        return value.model_dump(exclude_none=True)
+    if isinstance(value, str):
+        return {"kind": value}
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise ConfigError(f"{name} must be a table or a name, got {value!r}")
+
+
+def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay tables over each other, the later one winning, section by section.
+
+    >>> merge({"mask": {"ratio": 0.7}}, {"mask": "directed"})
+    {'mask': {'ratio': 0.7, 'kind': 'directed'}}
+    """
+    merged: dict[str, Any] = {}
+    for key, value in (item for layer in layers for item in layer.items() if item[1] is not None):
+        if isinstance(value, Mapping) or key in (*PARTS, "method"):
+            merged[key] = {**as_table(key, merged.get(key, {})), **as_table(key, value)}
+        else:
+            merged[key] = value
+    return merged
+
+
+def assignments(texts: Iterable[str]) -> dict[str, Any]:
+    """Read ``section.key=value`` texts; the value is TOML, or plain text where it is not.
+
+    >>> assignments(["mask.ratio=0.5", "encoder=sage"])
+    {'mask': {'ratio': 0.5}, 'encoder': {'kind': 'sage'}}
+    """
+    table: dict[str, Any] = {}
+    for text in texts:
+        path, equals, value = text.partition("=")
+        keys = [key.strip() for key in path.split(".")]
+        if not equals or not all(keys):
+            raise ConfigError(f"--set needs section.key=value, got {text!r}")
+        nested: Any = _toml_value(value.strip())
+        for key in reversed(keys[1:]):
+            nested = {key: nested}
+        table = merge(table, {keys[0]: nested})
+    return table
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Read a TOML file as a plain table."""
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read configuration {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"configuration {path} is not TOML: {error}") from None

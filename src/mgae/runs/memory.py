@@ -1,0 +1,133 @@
+"""How much memory a training takes, and what is done where that is not there."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import psutil
+
+from mgae.runs.config import RunConfig
+from mgae.core.encoders import EncoderSettings
+from mgae.core.errors import UnsupportedError
+from mgae.core.graph import MessageGraph
+from mgae.core.ops.sparse import SparseMatrix
+from mgae.registry import METHODS
+
+GIB = 2**30
+_FLOAT, _INDEX = 4, 8
+_SMALLEST_CHUNK = 256
+_FANOUT = 15
+_SAMPLED_STEP = 4096
+
+
+def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
+    """About what training adds to the memory of the loaded libraries.
+
+    >>> from mgae.data import MessageGraph, load_graph
+    >>> cora = MessageGraph.of(load_graph("cora"))
+    >>> 30 < training_bytes(RunConfig(), cora) / 2**20 < 300
+    True
+    """
+    if config.encoder is None:
+        return _graph_bytes(graph)
+    encoder = cast(EncoderSettings, config.encoder)
+    nodes, depth, width = graph.num_nodes, encoder.num_layers, encoder.hidden_channels
+    # A layer's product, messages, sum, activation and dropout, and the gradients of most.
+    encoded = 9 * depth * nodes * width * _FLOAT
+    if encoder.kind == "gat":  # a message for each edge, with its gradient
+        encoded += 3 * depth * graph.edge_index.size(1) * width * _FLOAT
+    if config.train.fanouts is not None:
+        seen = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
+        encoded = encoded * seen // nodes + 2 * depth * nodes * width * _FLOAT
+    return _graph_bytes(graph) + encoded + _weight_bytes(config, graph) + _chunk_bytes(config)
+
+
+def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | None]:
+    """A configuration that fits into the memory, and a line that says what was changed, if so.
+
+    The limit is ``train.memory_limit_gb``, or what is free now. First the chunk is lowered, then
+    sampled mode is chosen.
+
+    Raises:
+        UnsupportedError: where nothing of that helps and the limit was set by the user.
+    """
+    asked = config.train.memory_limit_gb
+    limit = int(asked * GIB) if asked else psutil.virtual_memory().available
+    need = training_bytes(config, graph)
+    if need <= limit or config.encoder is None:
+        return config, None
+    for chosen, change in _smaller(config):
+        if training_bytes(chosen, graph) <= limit:
+            told = f"training takes about {need / GIB:.1f} GiB and {limit / GIB:.1f} are allowed: "
+            return chosen, told + change
+    least = training_bytes(chosen, graph)
+    if asked:
+        raise UnsupportedError(
+            f"train.memory_limit_gb is {asked}, and {least / GIB:.1f} GiB is the least that "
+            "this training takes: raise it, or lower encoder.hidden_channels"
+        )
+    return chosen, f"training takes about {least / GIB:.1f} GiB, more than is free: {change}"
+
+
+def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
+    train = config.train.model_dump(exclude_none=True)
+    ways = []
+    chunk = config.train.chunk_size // 2
+    while chunk >= _SMALLEST_CHUNK:
+        lowered = config.changed(train={**train, "chunk_size": chunk})
+        ways.append((lowered, f"train.chunk_size is lowered to {chunk}"))
+        chunk //= 2
+    if _can_sample(config):
+        depth = cast(EncoderSettings, config.encoder).num_layers
+        fanouts = [_FANOUT] * depth
+        step = min(config.train.step_size or _SAMPLED_STEP, _SAMPLED_STEP)
+        chunk = min(config.train.chunk_size, _SMALLEST_CHUNK * 4)
+        settings = {**train, "fanouts": fanouts, "step_size": step, "chunk_size": chunk}
+        sampled = f"neighborhoods are sampled, train.fanouts = {fanouts}"
+        ways.append((config.changed(train=settings), sampled))
+    return ways or [(config, "there is no smaller way")]
+
+
+def _can_sample(config: RunConfig) -> bool:
+    """Whether `train.fanouts` may be chosen: by the method, its mask and its loss."""
+    return (
+        METHODS[config.method.kind].extras.get("samples", False)
+        and config.mask is not None
+        and config.mask.kind != "path"
+        and config.loss is not None
+        and config.loss.kind != "softmax"
+        and not config.train.fanouts
+    )
+
+
+def _graph_bytes(graph: MessageGraph) -> int:
+    """Features, and each edge as index, key, pair, mask, visible copy and matrix."""
+    features = 0
+    if isinstance(graph.x, SparseMatrix):
+        features = graph.x.values.numel() * 44 + graph.x.shape[0] * graph.x.shape[1] * _FLOAT
+    elif graph.x is not None:
+        features = graph.x.numel() * _FLOAT
+    return features + 12 * _INDEX * graph.edge_index.size(1)
+
+
+def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
+    """Weights eight times: with gradient, Adam's moments, the best epoch's and the checkpoint's."""
+    encoder = cast(EncoderSettings, config.encoder)
+    width, depth = encoder.hidden_channels, encoder.num_layers
+    table = graph.num_nodes * width if graph.x is None else 0
+    inputs = width if graph.x is None else graph.num_features
+    layers = (2 if encoder.kind == "sage" else 1) * width * (inputs + (depth - 1) * width)
+    decoder = depth**2 * width * _decoder_width(config)
+    return 8 * _FLOAT * (table + layers + decoder)
+
+
+def _chunk_bytes(config: RunConfig) -> int:
+    """One chunk's crossed layers, hidden layers and ends, with their gradients."""
+    encoder = cast(EncoderSettings, config.encoder)
+    crossed = encoder.num_layers**2 * encoder.hidden_channels
+    ends = 2 * encoder.num_layers * encoder.hidden_channels
+    return config.train.chunk_size * _FLOAT * (3 * crossed + 6 * _decoder_width(config) + 3 * ends)
+
+
+def _decoder_width(config: RunConfig) -> int:
+    return int(getattr(config.decoder, "hidden_channels", 1))

@@ -1,0 +1,164 @@
+"""What a run gives back: each seed's figures, and their mean and spread."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mgae.runs.config import RunConfig
+
+Figures = dict[str, float]
+_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR", "hard_mrr": "hard MRR"}
+
+
+@dataclass(frozen=True)
+class SeedResult:
+    """One seed's figures, in percent.
+
+    Attributes:
+        test: by metric; None of it was looked at before training ended.
+        val: the validation edges' figures, at the chosen epoch.
+        floors: the test figures of methods that learn nothing, by their name.
+    """
+
+    seed: int
+    test: Figures
+    val: Figures
+    floors: dict[str, Figures]
+    epochs: int
+    best_epoch: int
+    seconds: float = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One metric over the runs; ``std`` is the sample's, 0 for a single run.
+
+    >>> Summary.of([93.0, 94.0]).mean
+    93.5
+    """
+
+    values: list[float]
+    mean: float
+    std: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Summary:
+        """Mean and standard deviation of the values."""
+        spread = statistics.stdev(values) if len(values) > 1 else 0.0
+        return cls(list(values), statistics.fmean(values), spread)
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} ± {self.std:.2f}" if len(self.values) > 1 else f"{self.mean:.2f}"
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """All seeds of a run; ``directory`` is where its files are, if they were kept."""
+
+    config: RunConfig
+    seeds: tuple[SeedResult, ...]
+    directory: Path | None = None
+
+    @property
+    def test(self) -> dict[str, Summary]:
+        """The test figures, summarized over the seeds."""
+        return summarize([result.test for result in self.seeds])
+
+    @property
+    def val(self) -> dict[str, Summary]:
+        """The validation figures, summarized over the seeds."""
+        return summarize([result.val for result in self.seeds])
+
+    @property
+    def floors(self) -> dict[str, dict[str, Summary]]:
+        """The floors' test figures, summarized over the seeds."""
+        names = self.seeds[0].floors
+        return {name: summarize([result.floors[name] for result in self.seeds]) for name in names}
+
+    @property
+    def shown(self) -> list[str]:
+        """The metrics that the protocol asks for: on OGB's graphs Hits@K, as they are ranked."""
+        if "hard_mrr" in self.test:
+            return [name for name in self.test if "hits@" not in name or name == "hard_hits@10"]
+        if self.config.task == "nodes" or self.config.protocol == "strict":
+            return list(self.test)
+        by_hits = self.config.ranked_by.startswith("hits@")
+        return [name for name in self.test if name.startswith("hits@") == by_hits and name != "mrr"]
+
+    @property
+    def main_metric(self) -> str:
+        """The metric to rank by."""
+        return self.config.ranked_by if self.config.task == "links" else next(iter(self.test))
+
+    @property
+    def name(self) -> str:
+        """The method, and its encoder if it has one."""
+        config = self.config
+        return " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
+
+    def metrics(self) -> dict[str, Any]:
+        """What ``metrics.json`` holds: the same for the same seed, so no timings."""
+        config = self.config
+        return {
+            "dataset": config.graph,
+            "method": config.method.kind,
+            "encoder": config.encoder.kind if config.encoder else None,
+            "task": config.task,
+            "protocol": config.protocol,
+            "seeds": [result.seed for result in self.seeds],
+            "epochs": [result.epochs for result in self.seeds],
+            "best_epochs": [result.best_epoch for result in self.seeds],
+            "test": _plain(self.test),
+            "val": _plain(self.val),
+            "floors": {name: _plain(figures) for name, figures in self.floors.items()},
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """The metrics with the seconds of each run and the directory."""
+        return {
+            **self.metrics(),
+            "seconds": [round(result.seconds, 3) for result in self.seeds],
+            "directory": None if self.directory is None else str(self.directory),
+        }
+
+
+def heading(metric: str) -> str:
+    """A metric's name as people write it.
+
+    >>> heading("auc"), heading("macro_f1")
+    ('AUC', 'macro f1')
+    """
+    return _HEADINGS.get(metric, metric.replace("_", " "))
+
+
+def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
+    """A single seed's figures, read back from its ``metrics.json``."""
+
+    def first(figures: dict[str, Any]) -> Figures:
+        return {name: summary["values"][0] for name, summary in figures.items()}
+
+    return SeedResult(
+        seed=metrics["seeds"][0],
+        test=first(metrics["test"]),
+        val=first(metrics["val"]),
+        floors={name: first(figures) for name, figures in metrics["floors"].items()},
+        epochs=metrics["epochs"][0],
+        best_epoch=metrics["best_epochs"][0],
+        seconds=seconds,
+    )
+
+
+def summarize(figures: Sequence[Figures]) -> dict[str, Summary]:
+    """Each metric over the runs."""
+    return {name: Summary.of([run[name] for run in figures]) for name in figures[0]}
+
+
+def _plain(summaries: dict[str, Summary]) -> dict[str, Any]:
+    return {
+        name: {"values": summary.values, "mean": summary.mean, "std": summary.std}
+        for name, summary in summaries.items()
+    }

@@ -1,0 +1,177 @@
+"""The run directory: everything that a run leaves behind, each file whole or absent."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, TextIO
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from mgae.runs.config import RunConfig
+from mgae.runs.environment import environment
+from mgae.core.errors import ConfigError, RunDirectoryError
+from mgae.data.atomic import read_tensors, write_embeddings, write_json, write_tensors, write_text
+from mgae.runs.folders import check_free
+from mgae.core.graph import MessageGraph
+from mgae.data.store import save_graph, stored_graph
+from mgae.data.splits.links import LinkSplit, has_official_split
+from mgae.core.training.checkpoint import Checkpoints
+from mgae.core.training.state import EpochRecord
+
+
+class RunDirectory:
+    """Files of one run, or of several seeds in folders ``seed-N`` that look just the same.
+
+    ``metrics.json`` is written last: where it stands, the run is finished.
+    """
+
+    def __init__(self, path: Path, made: tuple[Path, ...] = ()) -> None:
+        self.path = path
+        self._made = made
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig, graph: Data) -> RunDirectory:
+        """A new directory with the configuration and the graph.
+
+        Raises:
+            RunDirectoryError: where there is something already, or nothing can be written.
+        """
+        check_free(path)
+        made = tuple(parent for parent in path.absolute().parents if not parent.exists())
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            save_graph(graph, path / "graph")
+            # Last, since `open` takes it as the sign that the directory is one of ours.
+            write_text(path / "config.toml", config.to_toml())
+        except OSError as error:
+            raise RunDirectoryError(f"cannot write to {path}: {error.strerror}") from None
+        return cls(path, made)
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """A directory that a run has made."""
+        if not (path / "config.toml").is_file():
+            raise RunDirectoryError(f"{path} is not a run directory: it has no config.toml")
+        return cls(path)
+
+    @property
+    def config(self) -> RunConfig:
+        """What was run.
+
+        Raises:
+            RunDirectoryError: where that cannot be read, which says nothing of the method.
+        """
+        try:
+            return RunConfig.from_toml(self.path / "config.toml")
+        except ConfigError as error:
+            raise RunDirectoryError(f"cannot read the run in {self.path}: {error}") from None
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is a result."""
+        return (self.path / "metrics.json").exists()
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Where the training can go on from."""
+        return Checkpoints(self.path / "checkpoint")
+
+    def discard(self) -> None:
+        """Remove what `create` made, unless training has left something in it or in a seed's."""
+        kept = [*self.path.rglob("metrics.json"), *self.path.rglob("checkpoint")]
+        if not kept:
+            shutil.rmtree(self.path)
+            for parent in self._made:
+                if not any(parent.iterdir()):
+                    parent.rmdir()
+
+    def seed(self, config: RunConfig, graph: Data) -> RunDirectory:
+        """The folder of one seed, made if need be; the directory itself where there is but one."""
+        if self.config.runs == 1:
+            return self
+        path = self.path / f"seed-{config.seed}"
+        if (path / "config.toml").exists():
+            return RunDirectory(path)
+        if path.exists():
+            shutil.rmtree(path)  # killed before its configuration was written
+        return self.create(path, config, graph)
+
+    def run(self, index: int = 0) -> RunDirectory:
+        """The finished run of this number, the first being 0.
+
+        Raises:
+            RunDirectoryError: where there is none, or it has not come to its end.
+        """
+        config = self.config
+        if not 0 <= index < config.runs:
+            raise RunDirectoryError(f"{self.path} has the runs 0 to {config.runs - 1}, got {index}")
+        path = self.path if config.runs == 1 else self.path / f"seed-{config.seed + index}"
+        if not (path / "metrics.json").exists():
+            raise RunDirectoryError(
+                f"the run in {path} is not finished: go on with mgae train --resume {self.path}"
+            )
+        return RunDirectory(path)
+
+    def graph(self) -> Data:
+        """The graph that was trained on."""
+        return stored_graph(self.path / "graph")
+
+    def write_split(self, split: LinkSplit) -> None:
+        """Which edges are held out, and the negatives."""
+        write_tensors(self.path / "split.safetensors", split.tensors())
+
+    def split(self, graph: Data) -> LinkSplit:
+        """The split as it was written."""
+        tensors, official = self._tensors("split.safetensors"), has_official_split(graph)
+        return LinkSplit.from_tensors(MessageGraph.of(graph), tensors, official)
+
+    def weights(self) -> dict[str, Tensor]:
+        """The best epoch's weights."""
+        return self._tensors("model.safetensors")
+
+    def history(self) -> TextIO:
+        """A stream for one line of JSON per epoch."""
+        return (self.path / "history.jsonl").open("w", encoding="utf-8")
+
+    def metrics(self) -> dict[str, Any]:
+        """The result as it was written."""
+        return self._json("metrics.json")
+
+    def environment(self) -> dict[str, Any]:
+        """Where and how long."""
+        return self._json("environment.json")
+
+    def write_model(self, weights: dict[str, Tensor]) -> None:
+        """The best epoch's weights."""
+        write_tensors(self.path / "model.safetensors", weights)
+
+    def write_embeddings(self, graph: Data, embeddings: Tensor) -> None:
+        """The embeddings under the user's own ids."""
+        write_embeddings(self.path / "embeddings.parquet", graph.node_ids, embeddings)
+
+    def write_result(self, metrics: dict[str, Any], seeds: list[int], seconds: list[float]) -> None:
+        """The environment, then the metrics: those hold nothing that differs between two runs."""
+        write_json(self.path / "environment.json", environment(seeds, seconds))
+        write_json(self.path / "metrics.json", metrics)
+
+    def _tensors(self, name: str) -> dict[str, Tensor]:
+        try:
+            return read_tensors(self.path / name)
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
+
+    def _json(self, name: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads((self.path / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
+
+
+def write_record(stream: TextIO, record: EpochRecord) -> None:
+    """One line of the history, visible at once."""
+    stream.write(json.dumps(asdict(record)) + "\n")
+    stream.flush()

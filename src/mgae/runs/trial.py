@@ -1,0 +1,143 @@
+"""One seed from split to figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch_geometric.data import Data
+
+from mgae.runs.config import RunConfig
+from mgae.core.errors import UnsupportedError
+from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
+from mgae.evaluation.nodes import evaluate_nodes
+from mgae.data.mapped import in_files
+from mgae.core.graph import MessageGraph
+from mgae.core.methods.base import Method, build_method
+from mgae.runs.results import Figures, SeedResult
+from mgae.runs.rundirectory import RunDirectory
+from mgae.core.seeding import Generators
+from mgae.data.splits.hard import too_costly, with_hard_negatives
+from mgae.data.splits.links import LinkSplit, has_official_split, split_links
+from mgae.core.training.checkpoint import Checkpoints
+from mgae.core.training.loop import Fit, OnEpoch, train
+
+OnStage = Callable[[str], None]
+
+
+class Trial:
+    """One seed from split to figures."""
+
+    def __init__(self, config: RunConfig, graph: Data, split: LinkSplit | None = None) -> None:
+        self.config, self.graph = config, graph
+        self.message = MessageGraph.of(graph)
+        self.generators = Generators(config.seed)
+        self.split = self._with_hard_negatives(split or self._draw_split())
+        if config.train.fanouts is not None:
+            # Sampled steps read few of the edges, so these can lie in files.
+            self.split = replace(self.split, message=in_files(self.split.message))
+        self.method = build_method(config, self.split.message, self.generators["init"])
+        self.started = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Since the split was drawn, in this process."""
+        return time.perf_counter() - self.started
+
+    def _draw_split(self) -> LinkSplit:
+        generator = self.split_generator()
+        if has_official_split(self.graph):
+            return LinkSplit.official(self.graph, self.message, generator)
+        return split_links(self.message, self.config.split, generator)
+
+    def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
+        """The split with those that the configuration asks for, unless it has them or cannot."""
+        count = self.config.evaluation.hard_negatives or 0
+        held = {part: split.pairs(part)[0].size(1) for part in hard_parts(self.config)}
+        missing = [part for part, size in held.items() if size and split.num_hard(part) != count]
+        if not (count and missing) or too_costly(self.message, sum(held.values()), count):
+            return split
+        return with_hard_negatives(split, count, self.split_generator(), missing)
+
+    def split_generator(self) -> torch.Generator:
+        """From the one split of all runs, or this run's own."""
+        fixed = self.config.split.seed
+        return Generators(self.config.seed if fixed == "run" else fixed)["split"]
+
+    def fit(
+        self,
+        checkpoints: Checkpoints | None = None,
+        on_epoch: OnEpoch = lambda record: None,
+    ) -> Fit:
+        """Train the method, if it is one that trains."""
+        if not self.method.trains:
+            return Fit((), 0, 0.0)
+        config = self.config
+        validate = validator(self.method, self.split, config)
+        return train(
+            self.method,
+            self.split.message,
+            config.train,
+            self.generators,
+            validate,
+            checkpoints,
+            on_epoch,
+        )
+
+    def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
+        """The test figures, and those of the floors on the same split."""
+        on_stage("evaluating")
+        test = self.test_figures(self.method)
+        val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
+        floors = {}
+        for name in self.config.evaluation.floors:
+            on_stage(f"evaluating {name}")
+            figures = self.floor(name)
+            if figures is not None:
+                floors[name] = figures
+        return SeedResult(
+            seed=self.config.seed,
+            test=test,
+            val=val,
+            floors=floors,
+            epochs=stored.epochs if stored else fit.epochs,
+            best_epoch=fit.best_epoch,
+            seconds=stored.seconds if stored else self.seconds + fit.seconds_before,
+        )
+
+    def test_figures(self, method: Method) -> Figures:
+        """Link prediction on the test edges, or node classification from all edges."""
+        config = self.config
+        if config.task == "links":
+            return self._link_figures(method, "test")
+        return evaluate_nodes(
+            method.embed(self.message),
+            self.graph,
+            config.evaluation,
+            config.seed,
+            self.split_generator(),
+        )
+
+    def _link_figures(self, method: Method, part: str) -> Figures:
+        settings, recalls = self.config.evaluation, self.config.recalls
+        wanted, as_input = link_metrics(settings), settings.val_edges_as_input
+        return evaluate_links(method, self.split, part, wanted, as_input, recalls)
+
+    def floor(self, name: str) -> Figures | None:
+        """A floor's figures; None where this graph has not what it needs."""
+        config = self.config.for_method(name)
+        generators = Generators(config.seed)
+        try:
+            return self.test_figures(build_method(config, self.split.message, generators["init"]))
+        except UnsupportedError:
+            return None
+
+    def write(self, home: RunDirectory) -> None:
+        """The weights, and the embeddings from all edges of the graph."""
+        home.write_model(dict(self.method.state_dict()))
+        try:
+            home.write_embeddings(self.graph, self.method.embed(self.message))
+        except UnsupportedError:
+            return  # a heuristic has none

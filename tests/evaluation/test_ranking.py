@@ -1,0 +1,104 @@
+"""Recall@K among all nodes: counted on paper, then against a slow twin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from mgae.core.methods import Method, build_method
+from mgae.core.seeding import Generators
+from mgae.data import MessageGraph
+from mgae.data.splits import LinkSplit, split_links
+from mgae.evaluation.links import evaluate_links, validator
+from mgae.evaluation.ranking import recall_at
+from mgae.runs.config import RunConfig
+from mgae.runs.sections import SplitSettings
+from tests.conftest import toy_graph
+
+
+class Table(Method):
+    """Scores a pair by a matrix."""
+
+    def __init__(self, scores: Tensor) -> None:
+        super().__init__(RunConfig(method="common-neighbors"), toy_graph())
+        self.scores = scores
+
+    def encode(self, graph: MessageGraph) -> Any:
+        return graph
+
+    def score_links(self, encoded: Any, pairs: Tensor) -> Tensor:
+        return self.scores[pairs[0], pairs[1]]
+
+
+def undirected(*pairs: tuple[int, int], num_nodes: int) -> MessageGraph:
+    once = torch.tensor(pairs).t()
+    return MessageGraph(torch.cat([once, once.flip(0)], dim=1), num_nodes)
+
+
+def test_by_hand() -> None:
+    # Node 0 knows 1. For 0 the order is 1 (known), 2, 3, for 3 it is 1, 2, 0, itself left out.
+    scores = torch.tensor(
+        [[9.0, 5, 4, 3], [0, 0, 0, 0], [0, 0, 0, 0], [1, 3, 2, 9]],
+    )
+    graph, edge = undirected((0, 1), num_nodes=4), torch.tensor([[0], [3]])
+    found = [recall_at(k, Table(scores), graph, graph, edge) for k in (1, 2, 3)]
+    assert found == [0.0, 0.5, 1.0]  # 3 is the second best of 0, and 0 the third best of 3
+
+
+def test_a_tie_takes_the_mean_rank() -> None:
+    graph, edge = undirected((0, 1), num_nodes=4), torch.tensor([[2], [3]])
+    same = Table(torch.zeros(4, 4))  # three nodes tie: rank 2
+    assert [recall_at(k, same, graph, graph, edge) for k in (1, 2)] == [0.0, 1.0]
+
+
+def slow_recall(k: int, scores: Tensor, graph: MessageGraph, edges: Tensor) -> float:
+    known = set(map(tuple, graph.edge_index.t().tolist()))
+    hits = []
+    for u, v in [*edges.t().tolist(), *edges.flip(0).t().tolist()]:
+        others = [w for w in range(graph.num_nodes) if w not in (u, v) and (u, w) not in known]
+        hits.append(sum(float(scores[u, w]) > float(scores[u, v]) for w in others) < k)
+    return sum(hits) / len(hits)
+
+
+@pytest.mark.parametrize("chunk", [1, 100, 1 << 22])
+def test_the_same_as_the_slow_twin(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mgae.evaluation.ranking._SCORES", chunk)
+    split = split_links(toy_graph(), SplitSettings(), Generators(0)["split"])
+    nodes = split.message.num_nodes
+    scores = torch.rand(nodes, nodes, generator=torch.Generator().manual_seed(1))
+    graph = split.message
+    for k in (1, 5, 20):
+        expected = slow_recall(k, scores, graph, split.val)
+        assert recall_at(k, Table(scores), graph, graph, split.val) == pytest.approx(expected)
+
+
+def test_it_is_measured_where_it_is_asked_for() -> None:
+    split = split_links(toy_graph(), SplitSettings(), Generators(0)["split"])
+    method = build_method(RunConfig(), split.message, Generators(0)["init"])
+    found = evaluate_links(method, split, "test", {}, recalls=(3, 5))
+    assert list(found) == ["recall@3", "recall@5"]
+    assert 0 <= found["recall@3"] <= found["recall@5"] <= 100
+
+
+def test_it_may_pick_the_epoch() -> None:
+    split = split_links(toy_graph(), SplitSettings(), Generators(0)["split"])
+    config = RunConfig(train={"monitor": "recall@3"}, evaluation={"recall": (1,)})
+    assert config.recalls == (1, 3)
+    method = build_method(config, split.message, Generators(0)["init"])
+    validate = validator(method, split, config)
+    assert validate is not None
+    expected = recall_at(3, method, method.encode(split.message), split.message, split.val)
+    assert validate() == pytest.approx(100 * expected)
+
+
+def test_validation_edges_that_the_test_may_see_are_not_offered_again() -> None:
+    # For 0 the validation edge's end, 2, is before the test edge's, 3; for 3 it is 0.
+    scores = torch.tensor([[0.0, 0, 9, 5], [0, 0, 0, 0], [9, 0, 0, 0], [5, 0, 0, 0]])
+    val, test, other = (torch.tensor([[u], [v]]) for u, v in ((0, 2), (0, 3), (1, 2)))
+    split = LinkSplit(undirected((0, 1), num_nodes=4), val, test, other, other)
+    for seen, expected in ((False, 50.0), (True, 100.0)):
+        found = evaluate_links(Table(scores), split, "test", {}, seen, recalls=(1,))
+        assert found == {"recall@1": expected}

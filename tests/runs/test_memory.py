@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from typing import Any
+
+import psutil
+import pytest
+import torch
+
+from mgae.runs.config import RunConfig
+from mgae.core.errors import UnsupportedError
+from mgae.data import MessageGraph
+from mgae.runs.memory import GIB, fitted, training_bytes
+from tests.conftest import toy_graph
+
+
+def limited(gib: float, **changes: Any) -> RunConfig:
+    return RunConfig(**{**changes, "train": {**changes.get("train", {}), "memory_limit_gb": gib}})
+
+
+def test_more_of_anything_takes_more() -> None:
+    small, large = toy_graph(num_nodes=50), toy_graph(num_nodes=500)
+    need = training_bytes(RunConfig(), small)
+    assert training_bytes(RunConfig(), large) > need
+    for more in (
+        {"encoder": {"hidden_channels": 256}},
+        {"encoder": {"num_layers": 3}},
+        {"decoder": {"hidden_channels": 512}},
+        {"train": {"chunk_size": 16384}},
+    ):
+        assert training_bytes(RunConfig(**more), small) > need
+
+
+def test_what_fits_stays_as_it_is() -> None:
+    config = limited(10)
+    assert fitted(config, toy_graph()) == (config, None)
+
+
+def test_the_chunk_is_lowered_first() -> None:
+    graph = toy_graph()
+    need = training_bytes(RunConfig(), graph) / GIB
+    chosen, told = fitted(limited(0.6 * need), graph)
+    assert chosen.train.chunk_size == 4096
+    assert chosen.train.fanouts is None
+    assert told is not None
+    assert "train.chunk_size is lowered to 4096" in told
+
+
+def test_then_neighborhoods_are_sampled() -> None:
+    million = 10**6
+    edges = torch.tensor([[1, 0], [0, 1]])
+    graph = MessageGraph(edges, million, x=torch.zeros(million, 1))
+    wide = {"encoder": {"hidden_channels": 256}, "train": {"chunk_size": 256}}
+    need = training_bytes(RunConfig(**wide), graph) / GIB
+    chosen, told = fitted(
+        limited(
+            0.95 * need,
+            **wide,
+        ),
+        graph,
+    )
+    assert chosen.train.fanouts == (15, 15)
+    assert chosen.train.step_size == 4096
+    assert told is not None
+    assert "neighborhoods are sampled" in told
+
+
+def test_a_limit_that_cannot_be_kept_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match=r"memory_limit_gb is 0\.001"):
+        fitted(limited(0.001), toy_graph())
+
+
+def test_without_a_limit_free_memory_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Little:
+        available = 60 * 2**20
+
+    monkeypatch.setattr(psutil, "virtual_memory", Little)
+    chosen, told = fitted(RunConfig(), toy_graph())
+    assert chosen.train.chunk_size < RunConfig().train.chunk_size
+    assert told is not None
+
+
+def test_a_method_that_learns_nothing_needs_no_plan() -> None:
+    config = RunConfig(method="common-neighbors")
+    assert fitted(config, toy_graph()) == (config, None)
+
+
+@pytest.mark.parametrize("changes", [{"method": "gae"}, {"method": "maskgae"}, {"mask": "path"}])
+def test_what_needs_the_whole_graph_is_not_sampled(changes: dict[str, Any]) -> None:
+    graph = toy_graph()
+    with pytest.raises(UnsupportedError, match=r"memory_limit_gb is 0\.001"):
+        fitted(limited(0.001, **changes), graph)
+    assert fitted(limited(10, **changes), graph)[0].train.fanouts is None
