@@ -32,7 +32,7 @@ _TRAIN = {"step_size": 65536, "epochs": 4, "eval_every": 4, "learning_rate": 0.0
 
 def trained(folder: Path) -> Path:
     structure = Path(os.environ["MGAE_DATA"]) / _STRUCTURE
-    config = RunConfig(graph=str(structure), train=_TRAIN, evaluation={"floors": []})
+    config = RunConfig(graph=str(structure), train=_TRAIN, evaluation={"heuristics": []})
     run(config, out=folder / "run")
     return folder / "run"
 

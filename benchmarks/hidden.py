@@ -27,7 +27,7 @@ from mgae.runs.sections import SplitSettings
 from mgae.runs.trial import Trial
 from mgae.serving import Predictor
 
-FLOORS = ("common-neighbors", "adamic-adar", "resource-allocation", "raw-features")
+HEURISTICS = ("common-neighbors", "adamic-adar", "resource-allocation", "raw-features")
 
 
 def hidden_tenth(seed: int) -> tuple[Data, Tensor]:
@@ -49,7 +49,7 @@ def ours(graph: Data, seed: int, **changes: Any) -> Predictor:
     return Predictor.of(trial.method, config, graph, trial.split)
 
 
-def floor(graph: Data, name: str) -> Predictor:
+def heuristic(graph: Data, name: str) -> Predictor:
     config = paper_config(graph="cora").for_method(name)
     method = build_method(config, MessageGraph.of(graph), Generators(0)["init"])
     return Predictor(method, config, graph)
@@ -66,8 +66,8 @@ def hits(predictor: Predictor, hidden: Tensor, k: int = 10) -> float:
 
 def measure_seed(seed: int) -> dict[str, float]:
     graph, hidden = hidden_tenth(seed)
-    floors = {name: hits(floor(graph, name), hidden) for name in FLOORS}
-    return {"mgae": hits(ours(graph, seed, **RANKED), hidden), **floors}
+    heuristics = {name: hits(heuristic(graph, name), hidden) for name in HEURISTICS}
+    return {"mgae": hits(ours(graph, seed, **RANKED), hidden), **heuristics}
 
 
 def averaged(metric: str, runs: list[dict[str, float]]) -> dict[str, dict[str, float]]:

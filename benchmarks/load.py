@@ -20,7 +20,15 @@ import numpy as np
 CLIENTS = 16
 SECONDS = 60.0
 # What a request costs does not depend on how well the model has learned.
-_TRAIN = ["train", "pubmed", "--set", "train.epochs=5", "--set", "evaluation.floors=[]", "--quiet"]
+_TRAIN = [
+    "train",
+    "pubmed",
+    "--set",
+    "train.epochs=5",
+    "--set",
+    "evaluation.heuristics=[]",
+    "--quiet",
+]
 # With one of torch's threads for each request, whatever the machine is set to.
 _ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 

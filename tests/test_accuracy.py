@@ -22,7 +22,7 @@ from mgae.runs.pipeline import run
 def test_cora_reaches_the_papers_figures_over_ten_runs(
     settings: dict[str, Any], least: dict[str, float]
 ) -> None:
-    result = run(paper_config(**settings, runs=10, evaluation={"floors": []}))
+    result = run(paper_config(**settings, runs=10, evaluation={"heuristics": []}))
     assert {
         name: result.test[name].mean >= value for name, value in least.items()
     } == dict.fromkeys(least, True), result.test
@@ -33,7 +33,7 @@ def test_cora_reaches_the_papers_figures_over_ten_runs(
 def test_sampled_neighborhoods_lose_less_than_a_point_on_pubmed() -> None:
     def auc(**train: Any) -> float:
         settings = {"epochs": 60, "step_size": 4096, **train}
-        config = paper_config(graph="pubmed", train=settings, evaluation={"floors": []})
+        config = paper_config(graph="pubmed", train=settings, evaluation={"heuristics": []})
         return run(config).test["auc"].mean
 
     assert auc(fanouts=(15, 15)) > auc() - 1

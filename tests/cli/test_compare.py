@@ -15,7 +15,7 @@ from mgae.cli.app import main
 from tests.conftest import toy_edges
 
 SMALL = ["--set", "train.epochs=2", "--set", "encoder.hidden_channels=4"]
-SMALL += ["--set", 'evaluation.floors=["common-neighbors"]']
+SMALL += ["--set", 'evaluation.heuristics=["common-neighbors"]']
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def edges(tmp_path: Path) -> str:
     return str(tmp_path / "edges.csv")
 
 
-def test_a_ranked_table_with_floors_below_and_who_refused(
+def test_a_ranked_table_with_heuristics_below_and_who_refused(
     edges: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out"

@@ -72,7 +72,7 @@ def test_features_and_labels_come_from_tables(capsys: pytest.CaptureFixture[str]
     assert call("train", "edges.csv", "--task", "nodes", *tables, "--json", *SMALL) == 0
     result = json.loads(capsys.readouterr().out)
     # The color tells the label; three nodes to learn from are enough for that.
-    assert result["floors"]["raw-features"]["accuracy"]["mean"] == 100
+    assert result["heuristics"]["raw-features"]["accuracy"]["mean"] == 100
     assert call("inspect", "edges.csv", *tables, "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["features"], found["classes"], found["nodes"]) == (3, 2, 30)
@@ -124,7 +124,7 @@ def test_brackets_in_a_name_are_no_markup(capsys: pytest.CaptureFixture[str]) ->
     rows = "\n".join(f"{u},{v},1" for u, v in PAIRS)
     Path("[red]").mkdir()
     Path("[red]/edges.csv").write_text(f"source,target,rate [/s]\n{rows}\n")
-    settings = ["--set", "train.epochs=1", "--set", "evaluation.floors=[]"]
+    settings = ["--set", "train.epochs=1", "--set", "evaluation.heuristics=[]"]
     assert call("train", "[red]/edges.csv", "--out", "[red]/run", *settings) == 0
     printed = capsys.readouterr()
     assert "run directory: [red]/run" in printed.out

@@ -21,7 +21,7 @@ from tests.cli.test_train import SMALL, mgae
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trained")
-    settings = ["--set", "train.epochs=2", "--set", "evaluation.floors=[]", *SMALL]
+    settings = ["--set", "train.epochs=2", "--set", "evaluation.heuristics=[]", *SMALL]
     done = mgae("train", "cora", *settings, "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "to look at: run/report.html" in done.stdout

@@ -18,7 +18,7 @@ from mgae.cli.app import main
 SETTINGS = {
     "encoder.hidden_channels": 8,
     "decoder.hidden_channels": 8,
-    "evaluation.floors": [],
+    "evaluation.heuristics": [],
     "train.checkpoint_seconds": 0,
 }
 SMALL = [text for key, value in SETTINGS.items() for text in ("--set", f"{key}={value}")]

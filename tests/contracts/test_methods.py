@@ -404,7 +404,7 @@ def test_settings_that_are_not_the_usual_ones_survive_their_file(tmp_path: Path)
         decoder={"kind": "mlp", "combine": "concat", "dropout": 0.25},
         loss={"kind": "sampled-softmax", "num_negatives": 5},
         train={"step_size": 100, "learning_rate": 1e-4, "monitor": "hits@5"},
-        evaluation={"hits": (5,), "floors": ("random-init",)},
+        evaluation={"hits": (5,), "heuristics": ("random-init",)},
         split={"seed": 12, "val_ratio": 0.2},
     )
     assert_survives(config, tmp_path)

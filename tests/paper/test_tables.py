@@ -52,7 +52,7 @@ def test_every_cell_is_a_valid_run_set_on_a_known_graph(name: str, protocol: str
     for cell in spec.cells({}):
         assert cell.dataset in DATASETS
         assert cell.row.method in METHODS
-        assert (cell.config.protocol, cell.config.evaluation.floors) == (protocol, ())
+        assert (cell.config.protocol, cell.config.evaluation.heuristics) == (protocol, ())
         if cell.is_papers and protocol == "paper" and cell.row.group != "floor":
             assert cell.config.method.kind == cell.row.method
     assert set(printed_statistics()) <= set(DATASETS.names())

@@ -53,8 +53,8 @@ def text_of(page: str) -> str:
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data = named(num_nodes=40, num_edges=120)
     data.node_ids = [f"<i>{number}</i>&" for number in range(40)]
-    floors = {"evaluation": {"floors": ["common-neighbors"]}}
-    return ran(tmp_path_factory.mktemp("reported") / "run", data, runs=2, **floors)
+    heuristics = {"evaluation": {"heuristics": ["common-neighbors"]}}
+    return ran(tmp_path_factory.mktemp("reported") / "run", data, runs=2, **heuristics)
 
 
 def test_the_page_says_what_the_run_found(run: Path) -> None:
@@ -62,7 +62,7 @@ def test_the_page_says_what_the_run_found(run: Path) -> None:
     said = text_of(page)
     result = mgae.evaluate(run)
     assert f"AUC {result.test['auc'].mean:.2f} ± {result.test['auc'].std:.2f}" in said
-    assert f"best floor: {result.floors['common-neighbors']['auc'].mean:.2f}" in said
+    assert f"best heuristic: {result.heuristics['common-neighbors']['auc'].mean:.2f}" in said
     assert f"mgae train --config {run}/config.toml --out again" in said
     assert "40 nodes, 120 edges" in said
     for title in ("Loss", "Validation", "ROC", "Precision and recall", "Calibration", "Scores"):
@@ -89,7 +89,7 @@ def test_the_same_run_gives_the_same_page_and_changes_nothing_else(run: Path) ->
 @pytest.mark.parametrize(
     "sections",
     [
-        {"task": "nodes", "evaluation": {"floors": [], "folds": 2}},
+        {"task": "nodes", "evaluation": {"heuristics": [], "folds": 2}},
         {"method": "common-neighbors", "encoder": None, "decoder": None, "train": None},
         {"split": {"val_ratio": 0.1, "test_ratio": 0.1}, "encoder": {"kind": "sage"}},
         {"method": "dgi", "decoder": None, "train": {"epochs": 3, "monitor": "loss"}},

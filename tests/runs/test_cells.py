@@ -16,7 +16,7 @@ from tests.conftest import toy_data
 
 
 def config(**given: Any) -> RunConfig:
-    small = {"encoder": {"hidden_channels": 4}, "evaluation": {"floors": ()}}
+    small = {"encoder": {"hidden_channels": 4}, "evaluation": {"heuristics": ()}}
     return RunConfig(
         **{"graph": "toy", "method": "gic", "runs": 2, "train": {"epochs": 4}, **small, **given}
     )
@@ -137,7 +137,7 @@ def test_another_cells_models_are_measured_anew_and_not_trained_again(
     tmp_path: Path, graph: Data
 ) -> None:
     run_cell(config(), tmp_path / "plain", graph)
-    other = config(evaluation={"floors": (), "val_edges_as_input": True})
+    other = config(evaluation={"heuristics": (), "val_edges_as_input": True})
     watch = Watch()
     found = run_cell(other, tmp_path / "other", graph, watch, trained=tmp_path / "plain")
     assert (watch.epochs, watch.runs) == (0, [0, 1])

@@ -64,7 +64,7 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
         ({"encoder": {"kind": 3}}, "encoder.kind must be one of"),
         ({"method": "common-neighbors", "mask": "directed"}, "'common-neighbors' has no mask"),
         ({"evaluation": {"hits": [0]}}, "evaluation.hits"),
-        ({"evaluation": {"floors": ["roof"]}}, "unknown method 'roof'"),
+        ({"evaluation": {"heuristics": ["roof"]}}, "unknown method 'roof'"),
         ({"split": {"seed": "each"}}, "split.seed"),
     ],
 )

@@ -92,18 +92,18 @@ def test_each_run_is_the_run_of_its_own_seed() -> None:
 
 
 def test_strict_keeps_one_split_over_the_runs(tmp_path: Path) -> None:
-    fixed = config(runs=2, split={"seed": 0}, evaluation={"floors": ["common-neighbors"]})
+    fixed = config(runs=2, split={"seed": 0}, evaluation={"heuristics": ["common-neighbors"]})
     result = run(fixed, data(), tmp_path / "run")
     splits = [load_file(tmp_path / f"run/seed-{seed}/split.safetensors") for seed in (0, 1)]
     assert all(torch.equal(splits[0][name], splits[1][name]) for name in splits[0])
-    assert result.seeds[0].floors == result.seeds[1].floors
+    assert result.seeds[0].heuristics == result.seeds[1].heuristics
 
 
 def test_hard_negatives_are_kept_with_the_run_and_measured_again(tmp_path: Path) -> None:
-    strict = config(protocol="strict", evaluation={"floors": ["common-neighbors"]})
+    strict = config(protocol="strict", evaluation={"heuristics": ["common-neighbors"]})
     result = run(strict, data(), tmp_path / "run")
     assert {"auc", "hard_mrr", "hard_hits@10"} <= result.test.keys() & set(result.shown)
-    assert "hard_mrr" in result.floors["common-neighbors"]
+    assert "hard_mrr" in result.heuristics["common-neighbors"]
     assert "hard_mrr" not in result.val
     assert load_file(tmp_path / "run/split.safetensors")["test_hard_negatives"].size(2) == 100
     assert evaluate(tmp_path / "run").test == result.test
@@ -156,7 +156,7 @@ def test_hard_negatives_that_cost_too_much_are_left_out_with_a_note(
 ) -> None:
     monkeypatch.setattr("mgae.data.splits.hard._MOST_PRODUCTS", 100)
     notes = Notes()
-    result = run(config(protocol="strict", evaluation={"floors": ()}), data(), observer=notes)
+    result = run(config(protocol="strict", evaluation={"heuristics": ()}), data(), observer=notes)
     assert "no hard negatives: to rank the candidates of" in notes.notes[-1]
     assert "hard_mrr" not in result.test
 
@@ -230,12 +230,12 @@ def test_node_classification_embeds_from_all_edges(monkeypatch: Any) -> None:
     result = run(config(task="nodes", protocol="paper"), data())
     assert set(result.test) == {"accuracy", "macro_f1", "micro_f1"}
     assert seen[0] == (40, 16)
-    assert set(result.floors) == {"raw-features", "random-init"}
+    assert set(result.heuristics) == {"raw-features", "random-init"}
 
 
-def test_floors_that_need_what_is_not_there_are_left_out() -> None:
+def test_heuristics_that_need_what_is_not_there_are_left_out() -> None:
     graph = toy_data(num_nodes=40, num_edges=120, num_features=None)
-    assert "raw-features" not in run(config(), graph).floors
+    assert "raw-features" not in run(config(), graph).heuristics
 
 
 def test_a_directory_in_use_is_not_touched(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tests.conftest import toy_data
 SMALL: dict[str, dict[str, Any]] = {
     "encoder": {"hidden_channels": 4},
     "decoder": {"hidden_channels": 8},
-    "evaluation": {"floors": []},
+    "evaluation": {"heuristics": []},
     "train": {"epochs": 2},
 }
 

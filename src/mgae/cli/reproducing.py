@@ -27,7 +27,9 @@ def reproduce(
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="Rows or methods, by comma. [default: all, with floors]"),
+        typer.Option(
+            metavar="A,B", help="Rows or methods, by comma. [default: all, with heuristics]"
+        ),
     ] = None,
     runs: Annotated[
         int | None,

@@ -11,12 +11,12 @@ from rich.table import Table
 
 from mgae.paper import Published
 from mgae.runs.comparison import Comparison
-from mgae.runs.comparison.tables import MEMORY_NOTE, about, floor_cells, ranked_cells, titles
+from mgae.runs.comparison.tables import MEMORY_NOTE, about, heuristic_cells, ranked_cells, titles
 from mgae.runs.results import RunResult, heading
 
 
 def print_result(result: RunResult, paper: Published | None) -> None:
-    """Ours, the paper's below it, then the floors on the same split."""
+    """Ours, the paper's below it, then the heuristics on the same split."""
     console, config = Console(markup=False), result.config
     about = f"{config.graph}, {config.task}, protocol {config.protocol}"
     console.print(f"{about}: test, {_counted(config.runs, 'run')}", highlight=False)
@@ -26,7 +26,7 @@ def print_result(result: RunResult, paper: Published | None) -> None:
 
 
 def result_table(result: RunResult, paper: Published | None) -> Table:
-    """One row for each of ours, the paper's and the floors; one column per metric."""
+    """One row for each of ours, the paper's and the heuristics; one column per metric."""
     columns = result.shown
     table = Table()
     table.add_column("method")
@@ -37,13 +37,13 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
         cells = (paper.text(name) for name in columns)
         table.add_row(f"paper ({paper.source})", *cells)
     table.add_section()
-    for floor, figures in result.floors.items():
-        table.add_row(floor, *(str(figures[name]) for name in columns), style="dim")
+    for heuristic, figures in result.heuristics.items():
+        table.add_row(heuristic, *(str(figures[name]) for name in columns), style="dim")
     return table
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """The ranked methods, the floors below the line, and who refused."""
+    """The ranked methods, the heuristics below the line, and who refused."""
     console = Console(markup=False)
     console.print(about(comparison), highlight=False)
     console.print(comparison_table(comparison))
@@ -63,7 +63,7 @@ def comparison_table(comparison: Comparison) -> Table:
     for place, row in enumerate(ranked_cells(comparison, short=True)):
         table.add_row(*row, style="" if place else "bold")
     table.add_section()
-    for row in floor_cells(comparison, short=True):
+    for row in heuristic_cells(comparison, short=True):
         table.add_row(*row, style="dim")
     return table
 

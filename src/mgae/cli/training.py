@@ -70,7 +70,7 @@ def train(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Train a method on a graph and print its figures beside the paper's and the floors'."""
+    """Train a method on a graph and print its figures beside the paper's and the heuristics'."""
     table = options.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from mgae.paper.document import Record
 from mgae.paper.rendering import display, printed_mean, rows_on, summary_of
-from mgae.runs.pictures import FLOOR, LEARNED, diamond, legend, plain, spread
+from mgae.runs.pictures import HEURISTIC, LEARNED, diamond, legend, plain, spread
 from mgae.runs.results import Summary, heading
 
 _OTHER = "#5b8f5a"
@@ -16,7 +16,7 @@ _LOOKS = {
     "ours": (LEARNED, "MGAE"),
     "extra": (LEARNED, "MGAE"),
     "baseline": (_OTHER, "baselines"),
-    "floor": (FLOOR, "floors: nothing is learned"),
+    "floor": (HEURISTIC, "floors: nothing is learned"),
 }
 _DEFAULT_RATIO = 0.7
 

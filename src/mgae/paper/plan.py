@@ -105,7 +105,7 @@ class Table:
             "method": row.method,
             "encoder": row.encoder,
             "runs": runs or row.runs.get(dataset, usual),
-            "evaluation": {"floors": ()},
+            "evaluation": {"heuristics": ()},
         }
         shared = _taken(row, given)
         plain = paper_config(**merge(about, shared))

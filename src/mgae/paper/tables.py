@@ -88,7 +88,7 @@ def _settings(content: dict[str, Any], protocol: str) -> dict[str, Any]:
 
 
 def _floors(task: str) -> tuple[Row, ...]:
-    names = RunConfig(graph="cora", task=task).evaluation.floors
+    names = RunConfig(graph="cora", task=task).evaluation.heuristics
     return tuple(Row(name, name, group="floor") for name in names)
 
 

@@ -50,7 +50,7 @@ def _header(evidence: Evidence) -> str:
 
 def _figures(evidence: Evidence) -> str:
     about = (
-        "Test figures in percent. The floors learn nothing and are measured on the same split: "
+        "Test figures in percent. The heuristics learn nothing and are measured on the same split: "
         "a result is worth what it stands above them."
     )
     return _section("Figures", about, f'<div class="card scroll">{tables.figures(evidence)}</div>')

@@ -38,23 +38,23 @@ def _beside(evidence: Evidence, metric: str) -> list[str]:
     lines = []
     if evidence.paper is not None and metric in evidence.paper.figures:
         lines.append(f"paper: {evidence.paper.text(metric)} ({evidence.paper.source})")
-    if floors := evidence.result.floors:
-        best = max(floors, key=lambda name: floors[name][metric].mean)
-        lines.append(f"best floor: {floors[best][metric].mean:.2f} ({best})")
+    if heuristics := evidence.result.heuristics:
+        best = max(heuristics, key=lambda name: heuristics[name][metric].mean)
+        lines.append(f"best heuristic: {heuristics[best][metric].mean:.2f} ({best})")
     return lines
 
 
 def figures(evidence: Evidence) -> str:
-    """Ours, the paper's and the floors', a column per metric."""
+    """Ours, the paper's and the heuristics', a column per metric."""
     result, paper = evidence.result, evidence.paper
     columns = list(result.test)
     head = _row(["method", *map(heading, columns)], "th")
     rows = [_row([result.name, *(str(result.test[name]) for name in columns)], "td", "ours")]
     if paper is not None:
         rows.append(_row([f"paper, {paper.source}", *map(paper.text, columns)]))
-    for number, (floor, summaries) in enumerate(result.floors.items()):
-        style = "floor first-floor" if number == 0 else "floor"
-        rows.append(_row([floor, *(str(summaries[name]) for name in columns)], "td", style))
+    for number, (heuristic, summaries) in enumerate(result.heuristics.items()):
+        style = "heuristic first-heuristic" if number == 0 else "heuristic"
+        rows.append(_row([heuristic, *(str(summaries[name]) for name in columns)], "td", style))
     return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
 
 

@@ -93,7 +93,10 @@ def fingerprint(graph: Data) -> str:
 
 def settings_of(config: RunConfig) -> dict[str, Any]:
     """What makes two cells the same: everything but the seeds."""
-    return config.model_dump(exclude_none=True, mode="json", exclude={"seed", "runs"})
+    settings = config.model_dump(exclude_none=True, mode="json", exclude={"seed", "runs"})
+    # Cells were measured under this name: their checksums stay.
+    settings["evaluation"]["floors"] = settings["evaluation"].pop("heuristics")
+    return settings
 
 
 def config_hash(config: RunConfig) -> str:
@@ -168,7 +171,7 @@ def _warm_up() -> None:
     nodes = torch.arange(8)
     edges = torch.stack([nodes, (nodes + 1) % 8])
     ring = checked(Data(edge_index=edges, num_nodes=8))
-    config = RunConfig(graph="ring", train={"epochs": 1}, evaluation={"floors": ()})
+    config = RunConfig(graph="ring", train={"epochs": 1}, evaluation={"heuristics": ()})
     with TemporaryDirectory() as folder:
         run_opened(config, ring, Path(folder) / "run", Observer())
 

@@ -24,7 +24,7 @@ _SPLIT_RATIOS: dict[str, dict[str, Any]] = {
     "links": {"val_ratio": 0.05, "test_ratio": 0.10},
     "nodes": {"val_ratio": 0.10, "test_ratio": 0.0},
 }
-_FLOORS = {
+_HEURISTICS = {
     "links": (
         "common-neighbors",
         "adamic-adar",
@@ -152,7 +152,7 @@ def _complete_sections(config: dict[str, Any], dataset: Mapping[str, Any]) -> No
     evaluation = {
         "hits": dataset.get("hits", (20, 50, 100)),
         "probe": "logistic" if strict else "svm",
-        "floors": _FLOORS.get(task, ()),
+        "heuristics": _HEURISTICS.get(task, ()),
         "val_edges_as_input": dataset.get("val_edges_at_test", False),
     }
     if strict and task == "links":

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from mgae.data.atomic import write_atomically
 
-LEARNED, FLOOR, PAPER = "#1f5fa8", "#9a9a9a", "#d9622b"
+LEARNED, HEURISTIC, PAPER = "#1f5fa8", "#9a9a9a", "#d9622b"
 
 
 def save(figure: Figure, stem: Path) -> None:

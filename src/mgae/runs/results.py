@@ -21,13 +21,13 @@ class SeedResult:
     Attributes:
         test: by metric; None of it was looked at before training ended.
         val: the validation edges' figures, at the chosen epoch.
-        floors: the test figures of methods that learn nothing, by their name.
+        heuristics: the test figures of methods that learn nothing, by their name.
     """
 
     seed: int
     test: Figures
     val: Figures
-    floors: dict[str, Figures]
+    heuristics: dict[str, Figures]
     epochs: int
     best_epoch: int
     seconds: float = field(compare=False)
@@ -74,10 +74,10 @@ class RunResult:
         return summarize([result.val for result in self.seeds])
 
     @property
-    def floors(self) -> dict[str, dict[str, Summary]]:
-        """The floors' test figures, summarized over the seeds."""
-        names = self.seeds[0].floors
-        return {name: summarize([result.floors[name] for result in self.seeds]) for name in names}
+    def heuristics(self) -> dict[str, dict[str, Summary]]:
+        """The heuristics' test figures, summarized over the seeds."""
+        names = self.seeds[0].heuristics
+        return {name: summarize([result.heuristics[name] for result in self.seeds]) for name in names}
 
     @property
     def shown(self) -> list[str]:
@@ -114,7 +114,7 @@ class RunResult:
             "best_epochs": [result.best_epoch for result in self.seeds],
             "test": _plain(self.test),
             "val": _plain(self.val),
-            "floors": {name: _plain(figures) for name, figures in self.floors.items()},
+            "heuristics": {name: _plain(figures) for name, figures in self.heuristics.items()},
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -141,11 +141,13 @@ def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
     def first(figures: dict[str, Any]) -> Figures:
         return {name: summary["values"][0] for name, summary in figures.items()}
 
+    # Before 0.2 the key was "floors".
+    heuristics = metrics["heuristics"] if "heuristics" in metrics else metrics["floors"]
     return SeedResult(
         seed=metrics["seeds"][0],
         test=first(metrics["test"]),
         val=first(metrics["val"]),
-        floors={name: first(figures) for name, figures in metrics["floors"].items()},
+        heuristics={name: first(figures) for name, figures in heuristics.items()},
         epochs=metrics["epochs"][0],
         best_epoch=metrics["best_epochs"][0],
         seconds=seconds,

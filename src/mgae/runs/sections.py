@@ -96,7 +96,7 @@ class EvaluationSettings(Settings):
     hits: tuple[Annotated[int, Field(ge=1)], ...] = Field((20, 50, 100), description="K of Hits@K")
     probe: Literal["svm", "logistic"] = Field("svm", description="classifier on the embeddings")
     folds: int = Field(5, ge=2, description="folds of the SVM's cross-validation")
-    floors: tuple[str, ...] = Field((), description="untrained methods printed beside")
+    heuristics: tuple[str, ...] = Field((), description="untrained methods printed beside")
     val_edges_as_input: bool = Field(
         False, description="encode the test from validation edges too; OGB allows it on collab only"
     )
@@ -108,7 +108,16 @@ class EvaluationSettings(Settings):
         None, description="K of recall@K, which ranks all nodes; absent: what train.monitor asks"
     )
 
-    @field_validator("floors")
+    @model_validator(mode="before")
     @classmethod
-    def _known(cls, floors: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(METHODS[name].name for name in floors)
+    def _old_names(cls, given: Any) -> Any:
+        # Run directories and files written before 0.2 say "floors".
+        if not isinstance(given, Mapping) or "floors" not in given:
+            return given
+        rest = {key: value for key, value in given.items() if key != "floors"}
+        return {**rest, "heuristics": given["floors"]}
+
+    @field_validator("heuristics")
+    @classmethod
+    def _known(cls, heuristics: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(METHODS[name].name for name in heuristics)

@@ -87,21 +87,21 @@ class Trial:
         )
 
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
-        """The test figures, and those of the floors on the same split."""
+        """The test figures, and those of the heuristics on the same split."""
         on_stage("evaluating")
         test = self.test_figures(self.method)
         val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
-        floors = {}
-        for name in self.config.evaluation.floors:
+        heuristics = {}
+        for name in self.config.evaluation.heuristics:
             on_stage(f"evaluating {name}")
-            figures = self.floor(name)
+            figures = self.heuristic(name)
             if figures is not None:
-                floors[name] = figures
+                heuristics[name] = figures
         return SeedResult(
             seed=self.config.seed,
             test=test,
             val=val,
-            floors=floors,
+            heuristics=heuristics,
             epochs=stored.epochs if stored else fit.epochs,
             best_epoch=fit.best_epoch,
             seconds=stored.seconds if stored else self.seconds + fit.seconds_before,
@@ -125,8 +125,8 @@ class Trial:
         wanted, as_input = link_metrics(settings), settings.val_edges_as_input
         return evaluate_links(method, self.split, part, wanted, as_input, recalls)
 
-    def floor(self, name: str) -> Figures | None:
-        """A floor's figures; None where this graph has not what it needs."""
+    def heuristic(self, name: str) -> Figures | None:
+        """A heuristic's figures; None where this graph has not what it needs."""
         config = self.config.for_method(name)
         generators = Generators(config.seed)
         try:

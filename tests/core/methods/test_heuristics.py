@@ -1,4 +1,4 @@
-"""Floors: counted by hand on five nodes, then against networkx."""
+"""Heuristics: counted by hand on five nodes, then against networkx."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph
 
 OVERLAPS = ["common-neighbors", "adamic-adar", "resource-allocation"]
-FLOORS = [*OVERLAPS, "raw-features", "random-init"]
+HEURISTICS = [*OVERLAPS, "raw-features", "random-init"]
 
 
 def build(name: str, graph: MessageGraph, seed: int = 0, **sections: Any) -> Method:
@@ -181,8 +181,8 @@ def test_random_init_embeds_with_its_first_weights(kind: str) -> None:
 
 def test_random_init_has_the_weights_that_mgae_begins_with() -> None:
     graph = toy_graph()
-    floor, mgae = build("random-init", graph), build("mgae", graph)
-    assert torch.equal(floor.embed(graph), mgae.embed(graph))
+    heuristic, mgae = build("random-init", graph), build("mgae", graph)
+    assert torch.equal(heuristic.embed(graph), mgae.embed(graph))
 
 
 def test_random_init_scores_by_the_cosine_of_its_embeddings() -> None:
@@ -200,8 +200,8 @@ def test_random_init_works_without_features() -> None:
 # Refusals
 
 
-@pytest.mark.parametrize("name", FLOORS)
-def test_a_floor_says_that_it_does_not_train(name: str) -> None:
+@pytest.mark.parametrize("name", HEURISTICS)
+def test_a_heuristic_says_that_it_does_not_train(name: str) -> None:
     graph = toy_graph()
     method = build(name, graph)
     assert not method.trains
@@ -209,8 +209,8 @@ def test_a_floor_says_that_it_does_not_train(name: str) -> None:
         method.losses(graph, Generators(0))
 
 
-@pytest.mark.parametrize("name", FLOORS)
-def test_the_loop_refuses_to_train_a_floor(name: str) -> None:
+@pytest.mark.parametrize("name", HEURISTICS)
+def test_the_loop_refuses_to_train_a_heuristic(name: str) -> None:
     graph = toy_graph()
     method = build(name, graph)
     with pytest.raises(MGAEError, match=f"'{name}' is not trained"):
@@ -227,6 +227,6 @@ def test_overlaps_have_no_embeddings(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "part"), [("common-neighbors", "encoder"), ("random-init", "mask")]
 )
-def test_a_part_that_a_floor_does_not_have_is_refused(name: str, part: str) -> None:
+def test_a_part_that_a_heuristic_does_not_have_is_refused(name: str, part: str) -> None:
     with pytest.raises(ConfigError, match=f"method '{name}' has no {part}"):
         RunConfig(method=name, **{part: {}})

@@ -18,7 +18,7 @@ from tests.conftest import toy_edges
 SMALL: dict[str, Any] = {
     "encoder": {"hidden_channels": 4},
     "train": {"epochs": 2},
-    "evaluation": {"floors": ("common-neighbors",)},
+    "evaluation": {"heuristics": ("common-neighbors",)},
 }
 
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_is_said_before_anything_is_trained(edges: str, tmp_path:
 
 def test_where_none_can_do_it_the_reason_is_the_error(edges: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=r"no method runs on .*: method 'graphmae'"):
-        compare(edges, ["graphmae"], tmp_path / "out", **{**SMALL, "evaluation": {"floors": ()}})
+        compare(edges, ["graphmae"], tmp_path / "out", **{**SMALL, "evaluation": {"heuristics": ()}})
 
 
 def test_all_is_every_method_that_trains() -> None:
@@ -159,4 +159,4 @@ def test_each_method_has_the_settings_that_mgae_train_would_give_it() -> None:
     for config in configs[:2]:
         train = paper_config(graph="cora", runs=3, method=config.method.kind)
         assert config.changed(evaluation=train.evaluation) == train
-        assert config.evaluation.floors == ()
+        assert config.evaluation.heuristics == ()

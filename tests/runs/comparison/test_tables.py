@@ -37,9 +37,9 @@ def comparison(tmp_path: Path) -> Comparison:
     return Comparison(rows, tmp_path)
 
 
-def test_the_best_comes_first_and_floors_are_apart(comparison: Comparison) -> None:
+def test_the_best_comes_first_and_heuristics_are_apart(comparison: Comparison) -> None:
     assert [row.name for row in comparison.ranked] == ["gic", "dgi"]
-    assert [row.name for row in comparison.floors] == ["random-init", "adamic-adar"]
+    assert [row.name for row in comparison.heuristics] == ["random-init", "adamic-adar"]
     assert [row.name for row in comparison.refusals] == ["graphmae"]
     assert (comparison.metric, comparison.metrics) == ("auc", ["auc", "ap"])
 
@@ -88,7 +88,7 @@ def test_the_picture_has_a_place_for_each_method(comparison: Comparison) -> None
     labels = [label.get_text() for label in panel.get_yticklabels()]
     assert labels == ["gic", "dgi", "random-init", "adamic-adar"]
     kinds = {text.get_text() for text in figure.legends[0].get_texts()}
-    assert kinds == {"methods", "floors: nothing is learned", "the paper's mean"}
+    assert kinds == {"methods", "heuristics: nothing is learned", "the paper's mean"}
     draw(comparison, comparison.directory)
     assert (comparison.directory / "comparison.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (comparison.directory / "comparison.svg").read_text()

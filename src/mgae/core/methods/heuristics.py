@@ -1,4 +1,4 @@
-"""Floors: what can be had without training, printed beside every result."""
+"""Heuristics: what can be had without training, printed beside every result."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class ResourceAllocation(NeighborOverlap):
         return 1 / degree
 
 
-class EmbeddingFloor(InnerProductMethod):
+class EmbeddingHeuristic(InnerProductMethod):
     """Scores a link by the cosine of its ends' embeddings."""
 
     trains: ClassVar[bool] = False
@@ -107,7 +107,7 @@ class EmbeddingFloor(InnerProductMethod):
 
 
 @METHODS.register("raw-features", summary="the node features as they are", parts={})
-class RawFeatures(EmbeddingFloor):
+class RawFeatures(EmbeddingHeuristic):
     """No graph at all."""
 
     def embed(self, graph: MessageGraph) -> Tensor:
@@ -122,7 +122,7 @@ class RawFeatures(EmbeddingFloor):
     summary="the encoder with its first random weights",
     parts={"encoder": {"kind": "gcn"}},
 )
-class RandomInit(EmbeddingFloor):
+class RandomInit(EmbeddingHeuristic):
     """What the architecture gives before anything is learned."""
 
     def __init__(self, config: RunConfig, graph: MessageGraph) -> None:

@@ -1,4 +1,4 @@
-"""Personalized PageRank, a floor that looks further than two hops."""
+"""Personalized PageRank, a heuristic that looks further than two hops."""
 
 from __future__ import annotations
 

@@ -24,8 +24,8 @@ from mgae.registry import METHODS
 from mgae.paper import paper_config
 from mgae.paper.document import read_json
 
-# What a floor takes from the settings that were given for all: it has no training.
-_OF_FLOORS = ("graph", "task", "protocol", "seed", "runs", "input", "split", "evaluation")
+# What a heuristic takes from the settings that were given for all: it has no training.
+_OF_HEURISTICS = ("graph", "task", "protocol", "seed", "runs", "input", "split", "evaluation")
 
 
 def compare(
@@ -87,24 +87,24 @@ def trained_methods() -> list[str]:
 
 
 def trains(name: str) -> bool:
-    """Whether a method learns, or is a floor."""
+    """Whether a method learns, or is a heuristic."""
     return bool(getattr(METHODS[name].build, "trains", True))
 
 
 def configurations(methods: Sequence[str], given: dict[str, Any]) -> list[RunConfig]:
-    """One for each method, then one for each floor; none has floors of its own."""
+    """One for each method, then one for each heuristic; none has heuristics of its own."""
     names = list(dict.fromkeys(methods))
     first = paper_config(**given, method=names[0])
-    for_floors = {key: value for key, value in given.items() if key in _OF_FLOORS}
-    floors = [name for name in first.evaluation.floors if name not in names]
+    for_heuristics = {key: value for key, value in given.items() if key in _OF_HEURISTICS}
+    heuristics = [name for name in first.evaluation.heuristics if name not in names]
     return [
-        *(_without_floors({**given, "method": name}) for name in names),
-        *(_without_floors({**for_floors, "method": name}) for name in floors),
+        *(_without_heuristics({**given, "method": name}) for name in names),
+        *(_without_heuristics({**for_heuristics, "method": name}) for name in heuristics),
     ]
 
 
-def _without_floors(given: dict[str, Any]) -> RunConfig:
-    evaluation = {**as_table("evaluation", given.get("evaluation") or {}), "floors": ()}
+def _without_heuristics(given: dict[str, Any]) -> RunConfig:
+    evaluation = {**as_table("evaluation", given.get("evaluation") or {}), "heuristics": ()}
     return paper_config(**{**given, "evaluation": evaluation})
 
 

@@ -43,9 +43,9 @@ def ranked_cells(comparison: Comparison, short: bool = False) -> list[list[str]]
     return [[f"{rank}. {name}", *rest] for rank, (name, *rest) in enumerate(rows, start=1)]
 
 
-def floor_cells(comparison: Comparison, short: bool = False) -> list[list[str]]:
+def heuristic_cells(comparison: Comparison, short: bool = False) -> list[list[str]]:
     """The rows below the line."""
-    return [cells(comparison, row, short) for row in comparison.floors]
+    return [cells(comparison, row, short) for row in comparison.heuristics]
 
 
 def about(comparison: Comparison) -> str:
@@ -56,13 +56,13 @@ def about(comparison: Comparison) -> str:
 
 
 def to_markdown(comparison: Comparison) -> str:
-    """The ranked table, the floors in italics below it, and who refused."""
+    """The ranked table, the heuristics in italics below it, and who refused."""
     heads = titles(comparison)
-    floors = [[f"*{text}*" for text in row] for row in floor_cells(comparison)]
+    heuristics = [[f"*{text}*" for text in row] for row in heuristic_cells(comparison)]
     lines = [
         f"# {about(comparison)}",
         "",
-        markdown_table(heads, [*ranked_cells(comparison), *floors]),
+        markdown_table(heads, [*ranked_cells(comparison), *heuristics]),
         "",
         f"{MEMORY_NOTE} In italics: what learns nothing.",
         *(f"\n`{row.name}` refused: {row.refused}" for row in comparison.refusals),
@@ -72,7 +72,7 @@ def to_markdown(comparison: Comparison) -> str:
 
 def to_csv(comparison: Comparison) -> str:
     """A row for each method, with every metric."""
-    rows = [*comparison.ranked, *comparison.floors, *comparison.refusals]
+    rows = [*comparison.ranked, *comparison.heuristics, *comparison.refusals]
     names = list(dict.fromkeys(name for row in rows for name in row.test))
     figures = [f"{name}_{what}" for name in names for what in ("mean", "std", "paper")]
     stream = io.StringIO()

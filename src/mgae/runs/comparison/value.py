@@ -21,7 +21,7 @@ class Row:
 
     Attributes:
         config: what was run, with all its seeds.
-        trains: whether it is one that learns; the others are floors.
+        trains: whether it is one that learns; the others are heuristics.
         cell: its figures, or None.
         refused: what it says against this graph, or None.
     """
@@ -91,7 +91,7 @@ class Comparison:
         return self._sorted([row for row in self.rows if row.trains and row.cell])
 
     @property
-    def floors(self) -> list[Row]:
+    def heuristics(self) -> list[Row]:
         """What learns nothing, the best first."""
         return self._sorted([row for row in self.rows if not row.trains and row.cell])
 
@@ -137,6 +137,6 @@ class Comparison:
             "protocol": config.protocol,
             "runs": config.runs,
             "ranked_by": self.metric,
-            "rows": [row.to_json() for row in (*self.ranked, *self.floors, *self.refusals)],
+            "rows": [row.to_json() for row in (*self.ranked, *self.heuristics, *self.refusals)],
             "directory": str(self.directory),
         }
