@@ -6,7 +6,7 @@ import torch
 
 from benchmarks.growth import skewed_graph
 from benchmarks.timing import alternating
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph, load_graph
 from mgae.paper import paper_config

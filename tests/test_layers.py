@@ -70,7 +70,7 @@ def test_only_the_loop_steps_an_optimizer() -> None:
     stepping = [
         module for module, path in modules() if ".step()" in path.read_text(encoding="utf-8")
     ]
-    assert stepping == ["mgae.core.training.stepper"]
+    assert stepping == ["mgae.core.training.loop"]
 
 
 def test_nothing_draws_from_the_global_generator() -> None:

@@ -65,7 +65,8 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
             seed=self.seed,
             split={"val_ratio": self.val_ratio, "test_ratio": 0.0, "seed": self.seed},
         )
-        trial = Trial(config, as_graph(data))
+        graph = as_graph(data)
+        trial = Trial(config, graph, MessageGraph.of(graph))
         fit = trial.fit()
         self.data_, self.split_ = trial.graph, trial.split
         self.config_, self.method_, self.graph_ = config, trial.method, trial.message

@@ -1,7 +1,13 @@
 """Every swappable part has its name in exactly one place: where it is registered.
 
 A registry knows the module whose import fills it, so that a name can be looked up (and a wrong
-one explained) without anything having been imported before.
+one explained) without anything having been imported before. Other packages bring parts of their
+own through entry points of the registry's group:
+
+    [project.entry-points."mgae.decoders"]
+    bilinear = "my_package.bilinear"
+
+The module that the entry point names registers the part when it is imported.
 """
 
 from __future__ import annotations
@@ -9,22 +15,42 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import entry_points
 from typing import Any
 
-from mgae.core.errors import UnknownName
+from mgae.core.errors import ConfigError, UnknownName
 from mgae.settings import PartSettings
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One registered part: how to build it, its settings, and how it is described."""
+    """One registered part: how to build it, its settings, and how it is described.
+
+    ``target`` is the class or function, or its address as ``module:name``, imported when needed.
+    """
 
     name: str
-    build: Callable[..., Any]
+    target: Callable[..., Any] | str
     settings: type[PartSettings]
     summary: str
     paper: str = ""
     extras: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def build(self) -> Any:
+        """The class or function that makes the part."""
+        if not isinstance(self.target, str):
+            return self.target
+        module, _, name = self.target.partition(":")
+        return getattr(importlib.import_module(module), name)
+
+    @property
+    def module(self) -> str | None:
+        """The module to import to find a part that is not ours; None for one of ours."""
+        home = self.target.partition(":")[0] if isinstance(self.target, str) else None
+        home = home or str(getattr(self.target, "__module__", ""))
+        return None if home.split(".")[0] == "mgae" else home
 
 
 class Registry:
@@ -37,26 +63,33 @@ class Registry:
     'like a tomato'
     """
 
-    def __init__(self, what: str, home: str) -> None:
+    def __init__(self, what: str, home: str, group: str | None = None) -> None:
         self.what = what
+        self.group = group or f"mgae.{what}s"  # of the entry points
         self._home = home
         self._entries: dict[str, Entry] = {}
+        self._filled = False
 
-    def register(
+    def add(
         self,
         name: str,
+        target: Any,
         *,
         summary: str,
         settings: type[PartSettings] = PartSettings,
         paper: str = "",
         **extras: Any,
-    ) -> Callable[[Any], Any]:
-        """Give a class or function its name; ``extras`` are what this kind of part needs to say."""
+    ) -> None:
+        """Give a class, a function or its address a name; ``extras`` depend on the kind of part."""
         assert name not in self._entries, f"{self.what} {name} is registered twice"
+        self._entries[name] = Entry(name, target, settings, summary, paper, extras)
 
-        def keep(build: Any) -> Any:
-            self._entries[name] = Entry(name, build, settings, summary, paper, extras)
-            return build
+    def register(self, name: str, **about: Any) -> Callable[[Any], Any]:
+        """Return a decorator that adds a class or function under a name."""
+
+        def keep(target: Any) -> Any:
+            self.add(name, target, **about)
+            return target
 
         return keep
 
@@ -72,20 +105,39 @@ class Registry:
 
     def __iter__(self) -> Iterator[Entry]:
         self._fill()
-        return iter(self._entries.values())
+        return iter(list(self._entries.values()))
 
     def names(self) -> list[str]:
         """All names, in the order of registration."""
         return [entry.name for entry in self]
 
+    def load(self, module: str) -> None:
+        """Import the module of a part, as a configuration names it.
+
+        Raises:
+            ConfigError: if there is no such module.
+        """
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise ConfigError(
+                f"{self.what}.module {module!r} cannot be imported ({error}): install the package "
+                "that it belongs to"
+            ) from None
+
     def _fill(self) -> None:
         importlib.import_module(self._home)
+        if self._filled:
+            return
+        self._filled = True
+        for point in entry_points(group=self.group):
+            self.load(point.value.partition(":")[0])
 
 
 DATASETS = Registry("dataset", home="mgae.data.datasets.catalogue")
-MASKS = Registry("mask", home="mgae.core.masks")
-ENCODERS = Registry("encoder", home="mgae.core.encoders")
-DECODERS = Registry("decoder", home="mgae.core.decoders")
-LOSSES = Registry("loss", home="mgae.core.losses")
-METHODS = Registry("method", home="mgae.core.methods")
+MASKS = Registry("mask", home="mgae.runs.parts")
+ENCODERS = Registry("encoder", home="mgae.runs.parts")
+DECODERS = Registry("decoder", home="mgae.runs.parts")
+LOSSES = Registry("loss", home="mgae.runs.parts", group="mgae.losses")
+METHODS = Registry("method", home="mgae.runs.methods")
 PARTS = {"mask": MASKS, "encoder": ENCODERS, "decoder": DECODERS, "loss": LOSSES}

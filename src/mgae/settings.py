@@ -38,6 +38,7 @@ class PartSettings(Settings):
     section: ClassVar[str] = "method"  # the parts of a method name their own
 
     kind: str
+    module: str | None = None  # to import for a part that another package brings
 
 
 def _first_problem(settings: type[Settings], error: ValidationError) -> str:

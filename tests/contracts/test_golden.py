@@ -16,12 +16,12 @@ import torch
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.core.methods import build_method
 from mgae.core.seeding import Generators
-from mgae.core.training import train
+from mgae.core.training import fit
 from mgae.data import MessageGraph, checked
 from mgae.data.atomic import write_json
 from mgae.registry import LOSSES, METHODS
+from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 
 GOLDEN = Path(__file__).parent / "golden.json"
@@ -84,8 +84,18 @@ def ten_losses(settings: dict[str, Any]) -> list[float]:
     config = RunConfig(**settings)
     graph, generators = fixed_graph(), Generators(0)
     method = build_method(config, graph, generators["init"])
-    fit = train(method, graph, config.train, generators, lambda: 0.0)
-    return [record.loss for record in fit.history]
+    train = config.train
+    result = fit(
+        method,
+        graph,
+        epochs=train.epochs,
+        learning_rate=train.learning_rate,
+        weight_decay=train.weight_decay,
+        clip=train.clip,
+        validate=lambda: 0.0,
+        generators=generators,
+    )
+    return [record.loss for record in result.history]
 
 
 def stored() -> dict[str, list[float]]:

@@ -29,7 +29,7 @@ from mgae.core.encoders import (
 )
 from mgae.core.encoders.base import sends_first
 from mgae.core.errors import ConfigError
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.ops.dropout import dropout
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.core.seeding import drawn_from

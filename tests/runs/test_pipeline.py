@@ -17,7 +17,7 @@ from mgae.data.store import save_graph
 from mgae.runs.pipeline import Observer, evaluate, resume, run
 from mgae.runs.results import Summary
 from mgae.runs.rundirectory import RunDirectory
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.loop import EpochRecord
 from tests.conftest import toy_data
 
 

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.loop import EpochRecord
 from mgae.paper.document import DONE, Record
 from mgae.paper.plan import Cell, Table
 from mgae.paper.rendering import display, figure_text

@@ -15,11 +15,11 @@ from rich.progress import (
 )
 from torch_geometric.data import Data
 
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.loop import EpochRecord
 from mgae.data.datasets.catalogue import statistics
+from mgae.evaluation.monitors import LOSS
 from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import Observer
-from mgae.runs.sections import LOSS
 
 
 class StageProgress:

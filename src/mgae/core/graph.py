@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
-from torch_geometric.data import Data
 
-from mgae.core.ops.adjacency import Adjacency
-from mgae.core.ops.sparse import SparseMatrix
+from mgae.core.ops.sparse import Adjacency, SparseMatrix
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 # Above this share of non-zeros the dense product is the faster one.
 _DENSE_FROM = 0.2
@@ -43,13 +44,21 @@ class MessageGraph:
 
     @classmethod
     def of(cls, graph: Data) -> Self:
-        """All edges of a checked graph."""
+        """Take all edges of a graph.
+
+        A graph that has the attribute ``undirected`` has been checked and sorted before; of any
+        other, self-loops and duplicates are dropped and the edges are sorted.
+        """
+        edge_index, weight = graph.edge_index, graph.get("edge_weight")
+        num_nodes, undirected = int(graph.num_nodes or 0), graph.get("undirected")
+        if undirected is None:
+            edge_index, weight, undirected = _sorted(edge_index, weight, num_nodes)
         return cls(
-            edge_index=graph.edge_index,
-            num_nodes=int(graph.num_nodes or 0),
+            edge_index=edge_index,
+            num_nodes=num_nodes,
             x=None if graph.x is None else _ready(graph.x),
-            edge_weight=graph.edge_weight,
-            undirected=bool(graph.undirected),
+            edge_weight=weight,
+            undirected=bool(undirected),
         )
 
     def only(self, kept: Tensor, *, undirected: bool | None = None) -> Self:
@@ -123,8 +132,14 @@ class MessageGraph:
         return low * self.num_nodes + high
 
 
+def random_orientation(pairs: Tensor, generator: torch.Generator) -> Tensor:
+    """Turn each of ``pairs`` [2, n] around or not, by the toss of a coin."""
+    turned = torch.randint(2, (pairs.size(1),), generator=generator).bool()
+    return torch.where(turned, pairs.flip(0), pairs)
+
+
 def edge_matrix(graph: MessageGraph) -> sp.csr_array:
-    """The edges [num_nodes, num_nodes], directed ones both ways; weights do not count."""
+    """Return the edges [num_nodes, num_nodes], directed ones both ways; weights do not count."""
     source, target = graph.edge_index.numpy()
     shape = (graph.num_nodes, graph.num_nodes)
     matrix = sp.csr_array((np.ones(source.size), (source, target)), shape=shape)
@@ -134,3 +149,20 @@ def edge_matrix(graph: MessageGraph) -> sp.csr_array:
 def _ready(x: Tensor) -> Tensor | SparseMatrix:
     dense = int(torch.count_nonzero(x)) > _DENSE_FROM * x.numel()
     return x.contiguous() if dense else SparseMatrix.from_dense(x)
+
+
+def _sorted(
+    edge_index: Tensor, weight: Tensor | None, num_nodes: int
+) -> tuple[Tensor, Tensor | None, bool]:
+    """Drop self-loops and duplicates, sort by target and source, and tell whether undirected."""
+    loop = edge_index[0] == edge_index[1]
+    keys, edge = (edge_index[1] * num_nodes + edge_index[0])[~loop].sort(stable=True)
+    first = torch.ones_like(keys, dtype=torch.bool)
+    first[1:] = keys[1:] != keys[:-1]
+    edges = edge_index[:, ~loop][:, edge[first]]
+    weight = None if weight is None else weight[~loop][edge[first]]
+    order = (edges[0] * num_nodes + edges[1]).argsort()
+    undirected = bool((edges[:, order].flip(0) == edges).all())
+    if undirected and weight is not None:
+        undirected = bool((weight[order] == weight).all())
+    return edges, weight, undirected

@@ -1,26 +1,26 @@
-"""MASK: hide a share of the edges; the rest is what the encoder sees.
+"""MASK: hide a share of the edges; the encoder sees the rest.
 
-The paper knows two readings of "edge": `undirected` hides both directions together, so that no
-target can be seen in reverse; `directed` hides each direction on its own, which leaves 1 - ω of
-the targets visible in reverse. `path` hides as `undirected` does, and chooses along random walks.
+The paper has two readings of "edge": `Undirected` hides both directions together, so that no
+target is visible in reverse; `Directed` hides each direction on its own, which leaves 1 - ω of
+the targets visible in reverse. `Path` hides as `Undirected` does, and chooses along random walks.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
-from mgae.core.graph import MessageGraph
+from mgae.core.graph import MessageGraph, random_orientation
+from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.distinct import distinct
+from mgae.core.ops.neighborhood import NeighborSampler
+from mgae.core.ops.permutation import Permutation
 from mgae.core.ops.sparse import row_pointers
-from mgae.data.splits.links import random_orientation
-from mgae.registry import MASKS
-from mgae.settings import PartSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,87 +36,91 @@ class MaskedEdges:
     masked: Tensor
 
 
-class MaskSettings(PartSettings):
-    """How many edges are hidden, and what counts as one."""
-
-    section: ClassVar[str] = "mask"
-
-    ratio: float = Field(0.7, ge=0, lt=1, description="share ω of the edges that is hidden")
-
-
-class PathSettings(MaskSettings):
-    """How far a walk goes."""
-
-    walk_length: int = Field(3, ge=1, description="edges of a walk; 1: edges on their own")
-
-
 class Mask(ABC):
-    """Divides a graph's edges into visible and masked ones."""
+    """Divides a graph's edges into visible and masked ones.
 
-    def __init__(self, settings: MaskSettings) -> None:
-        self.ratio = settings.ratio
+    Args:
+        ratio: ω, the share of the edges that is hidden.
+    """
+
+    samplable: ClassVar[bool] = False  # whether `hide` can answer edge by edge
+    in_pairs: ClassVar[bool] = True  # whether both directions of an edge are hidden together
+
+    def __init__(self, ratio: float = 0.7) -> None:
+        self.ratio = ratio
 
     @abstractmethod
     def __call__(self, graph: MessageGraph, generator: torch.Generator) -> MaskedEdges:
         """Mask exactly round(ω·|E|) edges."""
 
+    def hide(self, graph: MessageGraph, generator: torch.Generator) -> HiddenEdges:
+        """Hide as many edges, asked for a few at a time: memory does not follow the graph."""
+        assert self.samplable
+        total = (graph.pairs if self.in_pairs else graph.edge_index).size(1)
+        order = Permutation.draw(total, generator)
+        return HiddenEdges(graph, order, self.count(total), self.in_pairs)
 
-@MASKS.register(
-    "undirected", settings=MaskSettings, summary="hides both directions of an edge together"
-)
-class UndirectedMask(Mask):
-    """Counts an edge once; each hidden one is a target once, in random orientation.
+    def count(self, total: int) -> int:
+        """Return how many of ``total`` edges are hidden."""
+        return round(self.ratio * total)
+
+
+class Undirected(Mask):
+    """Hides both directions of an edge; it is a target once, in random orientation.
 
     In a directed graph an edge and its reverse share their fate, and keep their direction.
     """
 
+    samplable = True
+
     def __call__(self, graph: MessageGraph, generator: torch.Generator) -> MaskedEdges:
         """Mask round(ω·E) of the E undirected pairs."""
-        return _hide(graph, _choose(graph.pairs.size(1), self.ratio, generator), generator)
+        total = graph.pairs.size(1)
+        chosen = torch.randperm(total, generator=generator)[: self.count(total)]
+        return _hide_pairs(graph, chosen, generator)
 
 
-@MASKS.register(
-    "directed", settings=MaskSettings, summary="hides each direction of an edge on its own"
-)
-class DirectedMask(Mask):
-    """Counts both directions; what is left visible is in general no longer symmetric."""
+class Directed(Mask):
+    """Hides each direction on its own; what stays visible is in general no longer symmetric."""
+
+    samplable = True
+    in_pairs = False
 
     def __call__(self, graph: MessageGraph, generator: torch.Generator) -> MaskedEdges:
         """Mask round(ω·m) of the m directed edges."""
-        num_edges = graph.edge_index.size(1)
-        chosen = _choose(num_edges, self.ratio, generator)
-        kept = torch.ones(num_edges, dtype=torch.bool)
+        total = graph.edge_index.size(1)
+        chosen = torch.randperm(total, generator=generator)[: self.count(total)]
+        kept = torch.ones(total, dtype=torch.bool)
         kept[chosen] = False
         return MaskedEdges(graph.only(kept, undirected=False), graph.edge_index[:, chosen])
 
 
-@MASKS.register(
-    "path",
-    settings=PathSettings,
-    summary="hides both directions of the edges along random walks",
-    paper="Li et al., What's Behind the Mask: Understanding Masked Graph Modeling, 2023",
-)
-class PathMask(Mask):
-    """Walks begin with an edge drawn uniformly, until exactly enough pairs have been passed.
+class Path(Mask):
+    """Hides both directions of the edges along random walks (Li et al., 2023).
 
-    Each walk goes on from the edge's source, against the arrows of a directed graph, by an edge
-    drawn uniformly among those that end there; where none does, it stays on its last edge.
+    A walk begins with an edge drawn uniformly and goes on from the edge's source, against the
+    arrows of a directed graph, by an edge drawn uniformly among those that end there; if there is
+    none, it stays on its last edge. Walks are added until exactly enough pairs are hidden.
+
+    Args:
+        ratio: ω, the share of the edges that is hidden.
+        walk_length: edges of a walk; 1 hides edges on their own.
     """
 
-    def __init__(self, settings: PathSettings) -> None:
-        super().__init__(settings)
-        self.walk_length = settings.walk_length
+    def __init__(self, ratio: float = 0.7, walk_length: int = 3) -> None:
+        super().__init__(ratio)
+        self.walk_length = walk_length
 
     def __call__(self, graph: MessageGraph, generator: torch.Generator) -> MaskedEdges:
         """Mask round(ω·E) of the E undirected pairs, walk after walk."""
-        count = round(self.ratio * graph.pairs.size(1))
-        passed = graph.pair_of_edge[self._walks(graph, generator)].flatten()
+        count = self.count(graph.pairs.size(1))
+        walked = graph.pair_of_edge[self._walks(graph, generator)].flatten()
         # Every edge begins a walk, so that there are always enough.
-        chosen = distinct(passed)[:count]
-        return _hide(graph, chosen[torch.randperm(count, generator=generator)], generator)
+        chosen = distinct(walked)[:count]
+        return _hide_pairs(graph, chosen[torch.randperm(count, generator=generator)], generator)
 
     def _walks(self, graph: MessageGraph, generator: torch.Generator) -> Tensor:
-        """A walk from every edge, in random order: edges [m, walk_length]."""
+        """Walk from every edge, in random order: edges [m, walk_length]."""
         source, target = graph.edge_index
         pointers = row_pointers(target, graph.num_nodes)
         walk = [torch.randperm(source.numel(), generator=generator)]
@@ -128,21 +132,67 @@ class PathMask(Mask):
         return torch.stack(walk, dim=1)
 
 
-def _hide(graph: MessageGraph, chosen: Tensor, generator: torch.Generator) -> MaskedEdges:
-    """Mask the undirected pairs that were ``chosen`` [n], by number."""
+def _hide_pairs(graph: MessageGraph, chosen: Tensor, generator: torch.Generator) -> MaskedEdges:
+    """Mask the undirected pairs ``chosen`` [n], by number."""
     hidden = torch.zeros(graph.pairs.size(1), dtype=torch.bool)
     hidden[chosen] = True
     hidden_edge = hidden[graph.pair_of_edge]
     if graph.undirected:
         masked = random_orientation(graph.pairs[:, chosen], generator)
     else:
-        masked = _shuffled(graph.edge_index[:, hidden_edge], generator)
+        masked = graph.edge_index[:, hidden_edge]
+        masked = masked[:, torch.randperm(masked.size(1), generator=generator)]
     return MaskedEdges(graph.only(~hidden_edge), masked)
 
 
-def _choose(count: int, ratio: float, generator: torch.Generator) -> Tensor:
-    return torch.randperm(count, generator=generator)[: round(ratio * count)]
+@dataclass(frozen=True, eq=False)
+class HiddenEdges:
+    """The first ``count`` items of a random order are hidden, each of them a target once.
 
+    Attributes:
+        graph: whose edges are hidden.
+        order: of the undirected pairs or, if ``in_pairs`` is false, of the directed edges.
+        count: round(ω·|E|).
+        in_pairs: whether both directions are hidden together.
+    """
 
-def _shuffled(pairs: Tensor, generator: torch.Generator) -> Tensor:
-    return pairs[:, torch.randperm(pairs.size(1), generator=generator)]
+    graph: MessageGraph
+    order: Permutation
+    count: int
+    in_pairs: bool
+
+    def is_hidden(self, edges: Tensor) -> Tensor:
+        """Return whether each of these edges of the graph [n], by number, is hidden: [n]."""
+        items = self.graph.pair_of_edge[edges] if self.in_pairs else edges
+        return self.order.inverse(items) < self.count
+
+    def steps(self, size: int | None, generator: torch.Generator) -> Iterator[Tensor]:
+        """Yield the hidden edges [2, n], ``size`` items at a time, to be predicted."""
+        for start in range(0, self.count, size or self.count):
+            stop = min(start + (size or self.count), self.count)
+            yield self.targets(range(start, stop), generator)
+
+    def targets(self, items: range, generator: torch.Generator) -> Tensor:
+        """Return the hidden edges [2, n] with these numbers in the order.
+
+        An undirected pair comes once, in random orientation. A pair of a directed graph comes with
+        one direction or both, as it has them.
+        """
+        chosen = self.order(torch.arange(items.start, items.stop))
+        if not self.in_pairs:
+            return self.graph.edge_index[:, chosen]
+        pairs = self.graph.pairs[:, chosen]
+        if self.graph.undirected:
+            return random_orientation(pairs, generator)
+        both = torch.cat([pairs, pairs.flip(0)], dim=1)
+        return both[:, NegativeSampler.of(self.graph).is_taken(both)]
+
+    def neighbor_sampler(self) -> NeighborSampler:
+        """Return a sampler of neighborhoods in which no hidden edge appears."""
+        return NeighborSampler(
+            self.graph.edge_index.contiguous(),
+            self.graph.edge_weight,
+            self.graph.adjacency.degree,
+            self.is_hidden,
+            1 - self.count / self.order.size,
+        )

@@ -17,12 +17,12 @@ STREAMS = ("split", "init", "mask", "negatives", "dropout", "probe")
 
 
 def stream_seed(seed: int, stream: str) -> int:
-    """The seed of one named stream: far apart for neighboring seeds and for different names."""
+    """Return the seed of one named stream: far apart for neighboring seeds and other names."""
     digest = hashlib.sha256(f"mgae/{stream}/{seed}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
 
 
-class Generators(Mapping[str, torch.Generator]):
+class Generators(dict[str, torch.Generator]):
     """The named generators of a run.
 
     >>> a, b = Generators(0), Generators(0)
@@ -32,26 +32,17 @@ class Generators(Mapping[str, torch.Generator]):
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self._streams = {
-            name: torch.Generator().manual_seed(stream_seed(seed, name)) for name in STREAMS
-        }
-
-    def __getitem__(self, stream: str) -> torch.Generator:
-        return self._streams[stream]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._streams)
-
-    def __len__(self) -> int:
-        return len(self._streams)
+        super().__init__(
+            {name: torch.Generator().manual_seed(stream_seed(seed, name)) for name in STREAMS}
+        )
 
     def state(self) -> dict[str, Tensor]:
-        """Every stream's state, as byte tensors."""
-        return {name: generator.get_state() for name, generator in self._streams.items()}
+        """Return every stream's state, as byte tensors."""
+        return {name: generator.get_state() for name, generator in self.items()}
 
     def restore(self, state: Mapping[str, Tensor]) -> None:
         """Take every stream back to a saved state."""
-        for name, generator in self._streams.items():
+        for name, generator in self.items():
             generator.set_state(state[name])
 
 

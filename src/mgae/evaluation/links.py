@@ -14,17 +14,16 @@ from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.data.splits.links import LinkSplit
 from mgae.evaluation import metrics
+from mgae.evaluation.monitors import LOSS, monitored_recall
 from mgae.evaluation.ranking import recall_at
-from mgae.runs.config import RunConfig
-from mgae.runs.sections import LOSS, EvaluationSettings
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)
 HARD_METRICS = ("hard_mrr", *map("hard_hits@{}".format, _HARD_HITS))
 
 
-def link_metrics(settings: EvaluationSettings) -> dict[str, LinkMetric]:
-    """The metrics by name: ``auc``, ``ap``, ``mrr`` and ``hits@K`` for each K."""
+def link_metrics(hits_at: Sequence[int] = ()) -> dict[str, LinkMetric]:
+    """Return the metrics by name: ``auc``, ``ap``, ``mrr`` and ``hits@K`` for each K."""
 
     def hits(k: int) -> LinkMetric:
         return lambda positive, negative: metrics.hits_at(k, positive, negative)
@@ -33,13 +32,13 @@ def link_metrics(settings: EvaluationSettings) -> dict[str, LinkMetric]:
         "auc": metrics.auc,
         "ap": metrics.average_precision,
         "mrr": metrics.mean_reciprocal_rank,
-        **{f"hits@{k}": hits(k) for k in settings.hits},
+        **{f"hits@{k}": hits(k) for k in hits_at},
     }
 
 
-def hard_parts(config: RunConfig) -> tuple[str, ...]:
-    """The parts whose edges need hard negatives, where any are asked for."""
-    return ("val", "test") if config.train.monitor in HARD_METRICS else ("test",)
+def hard_parts(monitor: str) -> tuple[str, ...]:
+    """Return the parts whose edges need hard negatives, if any are asked for."""
+    return ("val", "test") if monitor in HARD_METRICS else ("test",)
 
 
 def evaluate_links(
@@ -108,13 +107,15 @@ def _seen(split: LinkSplit, part: str, val_edges_as_input: bool) -> MessageGraph
     return split.with_val_edges() if adding else split.message
 
 
-def validator(method: Method, split: LinkSplit, config: RunConfig) -> Callable[[], float] | None:
-    """What the training loop asks after an epoch: one metric on the validation edges.
+def validator(
+    method: Method, split: LinkSplit, monitor: str, hits_at: Sequence[int] = ()
+) -> Callable[[], float] | None:
+    """Return what the training loop calls after an epoch: one metric on the validation edges.
 
-    Nothing where ``train.monitor`` is the training loss, which the loop knows by itself.
+    None if ``monitor`` is the training loss, which the loop knows by itself.
     """
-    monitor, known = config.train.monitor, link_metrics(config.evaluation)
-    recalls = [k for k in config.recalls if monitor == f"recall@{k}"]
+    known = link_metrics(hits_at)
+    recalls = [k for k in [monitored_recall(monitor)] if k is not None]
     if monitor == LOSS:
         return None
     if monitor in HARD_METRICS and split.hard_negatives("val") is None:
@@ -124,13 +125,13 @@ def validator(method: Method, split: LinkSplit, config: RunConfig) -> Callable[[
         )
     if monitor not in known and not recalls and monitor not in HARD_METRICS:
         raise UnknownName("train.monitor", monitor, [*known, *HARD_METRICS, "recall@10", LOSS])
-    _check_that_it_tells_epochs_apart(monitor, split.val_negatives.size(1))
+    _require_enough_negatives(monitor, split.val_negatives.size(1))
     wanted = {monitor: known[monitor]} if monitor in known else {}
     return lambda: evaluate_links(method, split, "val", wanted, recalls=recalls)[monitor]
 
 
-def _check_that_it_tells_epochs_apart(monitor: str, num_negatives: int) -> None:
-    """Among fewer than K negatives every edge is among the first K."""
+def _require_enough_negatives(monitor: str, num_negatives: int) -> None:
+    """Refuse hits@K among fewer than K negatives: every epoch would have 100."""
     name, _, k = monitor.partition("@")
     if name == "hits" and int(k) > num_negatives:
         raise ConfigError(

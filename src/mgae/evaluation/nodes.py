@@ -24,7 +24,6 @@ from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.seeding import stream_seed
 from mgae.data.splits.nodes import Indices, folds, labeled_nodes, node_split
 from mgae.evaluation import metrics
-from mgae.runs.sections import EvaluationSettings
 
 # scikit-learn's usual one first: it wins a tie.
 _SPARSE_BELOW = 0.2
@@ -34,7 +33,8 @@ _PENALTIES = (1.0, 0.1, 10.0, 0.01)
 def evaluate_nodes(
     embeddings: Tensor,
     graph: Data,
-    settings: EvaluationSettings,
+    probe: str,
+    num_folds: int,
     seed: int,
     split_generator: torch.Generator,
 ) -> dict[str, float]:
@@ -48,8 +48,8 @@ def evaluate_nodes(
     # A single column of labels, as OGB writes them, are classes and not one of many labels.
     labels = graph.y.squeeze(1) if graph.y.dim() == 2 and graph.y.size(1) == 1 else graph.y
     x, y = embeddings.double().numpy(), labels.numpy()
-    if settings.probe == "svm":
-        parts = folds(labeled_nodes(labels), settings.folds, stream_seed(seed, "probe") % 2**32)
+    if probe == "svm":
+        parts = folds(labeled_nodes(labels), num_folds, stream_seed(seed, "probe") % 2**32)
         # Raw features are mostly zeros, and an SVM reads them three times faster that way.
         few = np.count_nonzero(x) < _SPARSE_BELOW * x.size
         points = csr_matrix(x) if few else x

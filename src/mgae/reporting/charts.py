@@ -6,7 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.loop import EpochRecord
 from mgae.reporting import svg
 from mgae.reporting.curves import Curve, Scored, histogram, precision_recall, reliability, roc
 from mgae.reporting.evidence import Evidence

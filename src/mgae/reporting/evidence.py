@@ -11,7 +11,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import RunDirectoryError, UnsupportedError
-from mgae.core.training.state import EpochRecord
+from mgae.core.graph import MessageGraph
+from mgae.core.training.loop import EpochRecord
 from mgae.evaluation.links import held_out_scores
 from mgae.paper import Published, published
 from mgae.reporting.curves import Scored
@@ -55,8 +56,9 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     graph, configs = directory.graph(), seed_configs(directory.config)
     homes = [directory.run(index) for index in range(len(configs))]
     seeds = [seed_result(home.metrics(), home.environment()["seconds"][0]) for home in homes]
-    split = homes[0].split(graph)
-    trial = Trial(configs[0], graph, split=split)
+    message = MessageGraph.of(graph)
+    split = homes[0].split(graph, message)
+    trial = Trial(configs[0], graph, message, split)
     trial.method.load_state_dict(_finite(homes[0].weights(), path))
     predictor = Predictor.of(trial.method, configs[0], graph, split)
     part = "test" if split.test.size(1) else "val"

@@ -10,9 +10,9 @@ from typing import Any
 from mgae.data.datasets.catalogue import statistics
 from mgae.data.ids import counted
 from mgae.evaluation import metrics
+from mgae.evaluation.monitors import LOSS
 from mgae.reporting import charts, tables
 from mgae.reporting.evidence import Evidence
-from mgae.runs.sections import LOSS
 from mgae.serving.maps import palette
 from mgae.version import __version__
 

@@ -27,7 +27,7 @@ from mgae.runs.peakmemory import PeakMemory
 from mgae.runs.pipeline import Observer, evaluate, resume, run_opened, seed_configs
 from mgae.runs.results import RunResult, SeedResult, seed_result
 from mgae.runs.rundirectory import RunDirectory
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.loop import EpochRecord
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -13,7 +12,8 @@ from pydantic import Field, SerializeAsAny, model_validator
 from mgae.core.errors import ConfigError
 from mgae.runs.layering import as_table, read_toml
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
-from mgae.runs.sections import LOSS, EvaluationSettings, InputSettings, SplitSettings, TrainSettings
+from mgae.evaluation.monitors import LOSS, monitored_recall
+from mgae.runs.sections import EvaluationSettings, InputSettings, SplitSettings, TrainSettings
 from mgae.settings import PartSettings, Settings
 
 Task = Literal["links", "nodes"]
@@ -99,8 +99,8 @@ class RunConfig(Settings):
     @property
     def recalls(self) -> tuple[int, ...]:
         """Each K whose recall@K is measured."""
-        monitored = re.fullmatch(r"recall@([1-9]\d*)", self.train.monitor)
-        return (*(self.evaluation.recall or ()), *([int(monitored[1])] if monitored else []))
+        monitored = monitored_recall(self.train.monitor)
+        return (*(self.evaluation.recall or ()), *([] if monitored is None else [monitored]))
 
     @property
     def ranked_by(self) -> str:
@@ -139,9 +139,11 @@ def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSet
     kind = given.get("kind", default.get("kind"))
     if not isinstance(kind, str):
         raise ConfigError(f"{registry.what}.kind must be one of {', '.join(registry.names())}")
-    settings = registry[kind].settings
-    usual = {key: value for key, value in default.items() if key in settings.model_fields}
-    return settings(**{**usual, **given, "kind": kind})
+    if given.get("module") is not None:
+        registry.load(given["module"])
+    entry = registry[kind]
+    usual = {key: value for key, value in default.items() if key in entry.settings.model_fields}
+    return entry.settings(**{**usual, **given, "kind": kind, "module": entry.module})
 
 
 def _complete_sections(config: dict[str, Any], dataset: Mapping[str, Any]) -> None:

@@ -7,11 +7,11 @@ from typing import cast
 import psutil
 
 from mgae.runs.config import RunConfig
-from mgae.core.encoders import EncoderSettings
+from mgae.runs.parts import EncoderSettings
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.ops.sparse import SparseMatrix
-from mgae.registry import METHODS
+from mgae.registry import ENCODERS, LOSSES, MASKS, METHODS
 
 GIB = 2**30
 _FLOAT, _INDEX = 4, 8
@@ -34,11 +34,12 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     nodes, depth, width = graph.num_nodes, encoder.num_layers, encoder.hidden_channels
     # A layer's product, messages, sum, activation and dropout, and the gradients of most.
     encoded = 9 * depth * nodes * width * _FLOAT
-    if encoder.kind == "gat":  # a message for each edge, with its gradient
+    kind = ENCODERS[encoder.kind].build
+    if getattr(kind, "keeps_edge_messages", False):  # one for each edge, with its gradient
         encoded += 3 * depth * graph.edge_index.size(1) * width * _FLOAT
     if config.train.fanouts is not None:
-        seen = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
-        encoded = encoded * seen // nodes + 2 * depth * nodes * width * _FLOAT
+        reached = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
+        encoded = encoded * reached // nodes + 2 * depth * nodes * width * _FLOAT
     return _graph_bytes(graph) + encoded + _weight_bytes(config, graph) + _chunk_bytes(config)
 
 
@@ -58,9 +59,10 @@ def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | Non
         return config, None
     for chosen, change in _smaller(config):
         if training_bytes(chosen, graph) <= limit:
-            told = f"training takes about {need / GIB:.1f} GiB and {limit / GIB:.1f} are allowed: "
-            return chosen, told + change
-    least = training_bytes(chosen, graph)
+            why = f"training takes about {need / GIB:.1f} GiB and {limit / GIB:.1f} are allowed: "
+            return chosen, why + change
+    ways = [(training_bytes(chosen, graph), chosen, change) for chosen, change in _smaller(config)]
+    least, chosen, change = min(ways, key=lambda way: way[0])
     if asked:
         raise UnsupportedError(
             f"train.memory_limit_gb is {asked}, and {least / GIB:.1f} GiB is the least that "
@@ -91,11 +93,11 @@ def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
 def _can_sample(config: RunConfig) -> bool:
     """Whether `train.fanouts` may be chosen: by the method, its mask and its loss."""
     return (
-        METHODS[config.method.kind].extras.get("samples", False)
+        METHODS[config.method.kind].build.samplable
         and config.mask is not None
-        and config.mask.kind != "path"
+        and MASKS[config.mask.kind].build.samplable
         and config.loss is not None
-        and config.loss.kind != "softmax"
+        and LOSSES[config.loss.kind].build.samplable
         and not config.train.fanouts
     )
 
@@ -116,7 +118,8 @@ def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
     width, depth = encoder.hidden_channels, encoder.num_layers
     table = graph.num_nodes * width if graph.x is None else 0
     inputs = width if graph.x is None else graph.num_features
-    layers = (2 if encoder.kind == "sage" else 1) * width * (inputs + (depth - 1) * width)
+    maps = getattr(ENCODERS[encoder.kind].build, "maps_per_layer", 1)
+    layers = maps * width * (inputs + (depth - 1) * width)
     decoder = depth**2 * width * _decoder_width(config)
     return 8 * _FLOAT * (table + layers + decoder)
 

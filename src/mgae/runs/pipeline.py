@@ -24,8 +24,7 @@ from mgae.runs.results import RunResult, SeedResult, seed_result
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
 from mgae.data.splits.hard import too_costly
-from mgae.core.training.loop import Fit, OnEpoch
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.runs.trial import Trial
 
 # Below this the AUC of a split is off by several points from the next.
@@ -93,13 +92,13 @@ def run_opened(
     if config.task == "nodes":
         require_labels(graph)
     message = MessageGraph.of(graph)
-    config, told = fitted(config, message)
-    for note in (told, _too_few(config, message), _not_hard(config, graph, message)):
+    config, changed = fitted(config, message)
+    for note in (changed, _too_few(config, message), _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
     try:
-        return _run_seeds(config, graph, directory, observer)
+        return _run_seeds(config, graph, message, directory, observer)
     except MGAEError as error:
         # Nothing was learned: a setting that only the graph could prove wrong leaves no trace.
         if directory is not None and not isinstance(error, TrainingError):
@@ -119,7 +118,7 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
 def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
     """Why there are no hard negatives, though they are asked for."""
     held = 0
-    for part in hard_parts(config):
+    for part in hard_parts(config.train.monitor):
         official = graph.get(f"{part}_edges")
         drawn = int(getattr(config.split, f"{part}_ratio") * message.pairs.size(1))
         held += drawn if official is None else official.size(1)
@@ -132,7 +131,7 @@ def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
     directory = RunDirectory.open(Path(path))
     graph = directory.graph()
     observer.on_graph(graph)
-    return _run_seeds(directory.config, graph, directory, observer)
+    return _run_seeds(directory.config, graph, MessageGraph.of(graph), directory, observer)
 
 
 def evaluate(
@@ -150,13 +149,14 @@ def evaluate(
     if settings is not None:
         whole = whole.changed(evaluation=settings.model_dump(exclude_none=True))
     graph = directory.graph()
+    message = MessageGraph.of(graph)
     observer.on_graph(graph)
     results = []
     for index, config in enumerate(seed_configs(whole)):
         observer.on_run(index, config)
         home = directory.run(index)
         stored = seed_result(home.metrics(), home.environment()["seconds"][0])
-        trial = Trial(config, graph, split=home.split(graph))
+        trial = Trial(config, graph, message, home.split(graph, message))
         trial.method.load_state_dict(home.weights())
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
     return RunResult(whole, tuple(results), directory.path)
@@ -168,13 +168,17 @@ def seed_configs(config: RunConfig) -> list[RunConfig]:
 
 
 def _run_seeds(
-    config: RunConfig, graph: Data, directory: RunDirectory | None, observer: Observer
+    config: RunConfig,
+    graph: Data,
+    message: MessageGraph,
+    directory: RunDirectory | None,
+    observer: Observer,
 ) -> RunResult:
     results = []
     for index, one in enumerate(seed_configs(config)):
         observer.on_run(index, one)
         home = None if directory is None else directory.seed(one, graph)
-        results.append(_run_seed(one, graph, home, observer))
+        results.append(_run_seed(one, graph, message, home, observer))
     result = RunResult(config, tuple(results), None if directory is None else directory.path)
     if directory is not None:
         seconds = [seed.seconds for seed in results]
@@ -183,18 +187,23 @@ def _run_seeds(
 
 
 def _run_seed(
-    config: RunConfig, graph: Data, home: RunDirectory | None, observer: Observer
+    config: RunConfig,
+    graph: Data,
+    message: MessageGraph,
+    home: RunDirectory | None,
+    observer: Observer,
 ) -> SeedResult:
     if home is not None and home.finished:
         return seed_result(home.metrics(), home.environment()["seconds"][0])
-    trial = Trial(config, graph)
+    trial = Trial(config, graph, message)
     with ExitStack() as stack:
         on_epoch: OnEpoch = observer.on_epoch
         if home is not None:
             home.write_split(trial.split)
             history = stack.enter_context(home.history())
             on_epoch = _both(lambda record: write_record(history, record), observer.on_epoch)
-        fit = trial.fit(home.checkpoints if home else None, on_epoch)
+        every = config.train.checkpoint_seconds
+        fit = trial.fit(home.checkpoints(every) if home else None, on_epoch)
     if (note := _given_up_early(config, fit)) is not None:
         observer.on_note(note)
     result = trial.result(fit, observer.on_stage)

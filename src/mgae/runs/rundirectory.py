@@ -11,6 +11,7 @@ from typing import Any, TextIO
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.runs.environment import environment
 from mgae.core.errors import ConfigError, RunDirectoryError
@@ -19,8 +20,7 @@ from mgae.runs.folders import check_free
 from mgae.core.graph import MessageGraph
 from mgae.data.store import save_graph, stored_graph
 from mgae.data.splits.links import LinkSplit, has_official_split
-from mgae.core.training.checkpoint import Checkpoints
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.loop import EpochRecord
 
 
 class RunDirectory:
@@ -75,10 +75,9 @@ class RunDirectory:
         """Whether there is a result."""
         return (self.path / "metrics.json").exists()
 
-    @property
-    def checkpoints(self) -> Checkpoints:
-        """Where the training can go on from."""
-        return Checkpoints(self.path / "checkpoint")
+    def checkpoints(self, every_seconds: float = 60.0) -> Checkpoints:
+        """Return where the training can go on from."""
+        return Checkpoints(self.path / "checkpoint", every_seconds)
 
     def discard(self) -> None:
         """Remove what `create` made, unless training has left something in it or in a seed's."""
@@ -124,10 +123,10 @@ class RunDirectory:
         """Which edges are held out, and the negatives."""
         write_tensors(self.path / "split.safetensors", split.tensors())
 
-    def split(self, graph: Data) -> LinkSplit:
-        """The split as it was written."""
+    def split(self, graph: Data, message: MessageGraph) -> LinkSplit:
+        """Return the split of a graph and its message edges, as it was written."""
         tensors, official = self._tensors("split.safetensors"), has_official_split(graph)
-        return LinkSplit.from_tensors(MessageGraph.of(graph), tensors, official)
+        return LinkSplit.from_tensors(message, tensors, official)
 
     def weights(self) -> dict[str, Tensor]:
         """The best epoch's weights."""

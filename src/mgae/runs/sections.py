@@ -10,8 +10,6 @@ from pydantic import Field, field_validator, model_validator
 from mgae.registry import METHODS
 from mgae.settings import Settings
 
-LOSS = "loss"  # the monitor that is no validation metric
-
 
 class InputSettings(Settings):
     """How the user's own files are to be read."""

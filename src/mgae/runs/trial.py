@@ -9,20 +9,21 @@ from dataclasses import replace
 import torch
 from torch_geometric.data import Data
 
+from mgae.runs.build import build_method
+from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.core.errors import UnsupportedError
 from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
 from mgae.evaluation.nodes import evaluate_nodes
 from mgae.data.mapped import in_files
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.base import Method, build_method
+from mgae.core.methods.base import Method
 from mgae.runs.results import Figures, SeedResult
 from mgae.runs.rundirectory import RunDirectory
 from mgae.core.seeding import Generators
 from mgae.data.splits.hard import too_costly, with_hard_negatives
 from mgae.data.splits.links import LinkSplit, has_official_split, split_links
-from mgae.core.training.checkpoint import Checkpoints
-from mgae.core.training.loop import Fit, OnEpoch, train
+from mgae.core.training.loop import Fit, OnEpoch, fit
 
 OnStage = Callable[[str], None]
 
@@ -30,9 +31,10 @@ OnStage = Callable[[str], None]
 class Trial:
     """One seed from split to figures."""
 
-    def __init__(self, config: RunConfig, graph: Data, split: LinkSplit | None = None) -> None:
-        self.config, self.graph = config, graph
-        self.message = MessageGraph.of(graph)
+    def __init__(
+        self, config: RunConfig, graph: Data, message: MessageGraph, split: LinkSplit | None = None
+    ) -> None:
+        self.config, self.graph, self.message = config, graph, message
         self.generators = Generators(config.seed)
         self.split = self._with_hard_negatives(split or self._draw_split())
         if config.train.fanouts is not None:
@@ -50,12 +52,13 @@ class Trial:
         generator = self.split_generator()
         if has_official_split(self.graph):
             return LinkSplit.official(self.graph, self.message, generator)
-        return split_links(self.message, self.config.split, generator)
+        ratios = self.config.split.val_ratio, self.config.split.test_ratio
+        return split_links(self.message, *ratios, generator)
 
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """The split with those that the configuration asks for, unless it has them or cannot."""
         count = self.config.evaluation.hard_negatives or 0
-        held = {part: split.pairs(part)[0].size(1) for part in hard_parts(self.config)}
+        held = {part: split.pairs(part)[0].size(1) for part in hard_parts(self.config.train.monitor)}
         missing = [part for part, size in held.items() if size and split.num_hard(part) != count]
         if not (count and missing) or too_costly(self.message, sum(held.values()), count):
             return split
@@ -74,16 +77,22 @@ class Trial:
         """Train the method, if it is one that trains."""
         if not self.method.trains:
             return Fit((), 0, 0.0)
-        config = self.config
-        validate = validator(self.method, self.split, config)
-        return train(
+        train = self.config.train
+        return fit(
             self.method,
             self.split.message,
-            config.train,
-            self.generators,
-            validate,
-            checkpoints,
-            on_epoch,
+            epochs=train.epochs,
+            patience=train.patience,
+            learning_rate=train.learning_rate,
+            weight_decay=train.weight_decay,
+            clip=train.clip,
+            eval_every=train.eval_every,
+            validate=validator(
+                self.method, self.split, train.monitor, self.config.evaluation.hits
+            ),
+            generators=self.generators,
+            checkpoints=checkpoints,
+            on_epoch=on_epoch,
         )
 
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
@@ -115,14 +124,15 @@ class Trial:
         return evaluate_nodes(
             method.embed(self.message),
             self.graph,
-            config.evaluation,
+            config.evaluation.probe,
+            config.evaluation.folds,
             config.seed,
             self.split_generator(),
         )
 
     def _link_figures(self, method: Method, part: str) -> Figures:
         settings, recalls = self.config.evaluation, self.config.recalls
-        wanted, as_input = link_metrics(settings), settings.val_edges_as_input
+        wanted, as_input = link_metrics(settings.hits), settings.val_edges_as_input
         return evaluate_links(method, self.split, part, wanted, as_input, recalls)
 
     def heuristic(self, name: str) -> Figures | None:

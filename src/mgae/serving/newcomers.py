@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.core.encoders import Inputs
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.methods.base import Method
 from mgae.data.checks import checked
@@ -24,14 +23,11 @@ def require_inductive(method: Method) -> None:
     Raises:
         UnsupportedError: saying what to train instead.
     """
-    for module in method.modules():
-        by_number = isinstance(module, Inputs) and module.kind != "features"
-        table = isinstance(module, nn.Embedding) and module.num_embeddings == method.num_nodes
-        if by_number or table:
-            raise UnsupportedError(
-                "this model has learned a table with a row for each node of its graph, so it "
-                "cannot embed others: train on a graph with features (encoder.inputs = 'features')"
-            )
+    if not method.inductive:
+        raise UnsupportedError(
+            "this model has learned a table with a row for each node of its graph, so it "
+            "cannot embed others: train on a graph with features (encoder.inputs = 'features')"
+        )
 
 
 @dataclass(frozen=True)

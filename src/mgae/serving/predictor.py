@@ -16,10 +16,11 @@ from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, RunDirectoryError
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.base import Method, build_method
+from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
 from mgae.data.checks import checked
 from mgae.data.splits.links import LinkSplit, joined
+from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.answers import Answers, LinkScores, Recommendation
@@ -72,7 +73,7 @@ class Predictor:
         """From a run directory alone; of several runs the one of this number."""
         directory = RunDirectory.open(Path(run_dir)).run(run)
         config, graph = directory.config, directory.graph()
-        split = directory.split(graph)
+        split = directory.split(graph, MessageGraph.of(graph))
         method = build_method(config, split.message, Generators(config.seed)["init"])
         try:
             method.load_state_dict(directory.weights())

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 from torch_geometric.nn import ARGA
 
 from mgae.core.masks import MaskedEdges
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.methods.adversarial import Adversarial
 from mgae.core.seeding import Generators
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.loop import Stepper
 from mgae.data import MessageGraph
 from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph

@@ -12,7 +12,7 @@ from mgae.core.errors import ConfigError
 from mgae.core.methods import Method, build_method
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder, divergence
 from mgae.core.seeding import Generators
-from mgae.core.training import train
+from mgae.core.training import fit
 from mgae.data import MessageGraph
 from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph

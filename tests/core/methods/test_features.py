@@ -9,11 +9,11 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.core.errors import UnsupportedError
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.methods.features import FeatureAutoencoder, scaled_cosine_error
 from mgae.core.ops.rows import AlteredRows
 from mgae.core.seeding import Generators
-from mgae.core.training import train
+from mgae.core.training import fit
 from mgae.data import MessageGraph
 from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph

@@ -19,7 +19,7 @@ from mgae.core.errors import ConfigError, MGAEError, UnsupportedError
 from mgae.core.methods import Method, build_method
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.core.seeding import Generators
-from mgae.core.training import train
+from mgae.core.training import fit
 from mgae.data import MessageGraph, checked
 from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph

@@ -14,7 +14,7 @@ from torch_geometric.nn import DeepGraphInfomax as PyGInfomax
 from torch_geometric.utils import to_undirected
 
 from mgae.core.errors import ConfigError
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.methods.infomax import (
     DeepGraphInfomax,
     Discriminator,
@@ -24,7 +24,7 @@ from mgae.core.methods.infomax import (
 )
 from mgae.core.ops.rows import AlteredRows
 from mgae.core.seeding import Generators
-from mgae.core.training import train
+from mgae.core.training import fit
 from mgae.data import MessageGraph, checked
 from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph

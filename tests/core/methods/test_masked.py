@@ -13,11 +13,11 @@ from torch import Tensor
 
 from mgae.core.errors import ConfigError
 from mgae.core.masks import MaskedEdges
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.methods.base import Encoded
 from mgae.core.methods.masked import MaskedGraphAutoencoder, MaskGAE
 from mgae.core.seeding import Generators, drawn_from
-from mgae.core.training import train
+from mgae.core.training import fit
 from mgae.data import MessageGraph
 from mgae.registry import MASKS
 from mgae.runs.config import RunConfig

@@ -14,7 +14,7 @@ from torch_geometric.utils import to_undirected
 from mgae.core.encoders import Encoder
 from mgae.core.errors import ConfigError
 from mgae.core.masks import MaskSettings
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.methods.hiding import HiddenEdges
 from mgae.core.methods.masked import MaskedGraphAutoencoder
 from mgae.core.methods.sampled import encode_seeds, neighbor_sampler

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mgae.core.ops.adjacency import Adjacency
+from mgae.core.ops.sparse import Adjacency
 from mgae.data import MessageGraph
 from tests.conftest import toy_graph
 

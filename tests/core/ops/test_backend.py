@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from mgae.core.graph import MessageGraph
-from mgae.core.methods import build_method
+from mgae.runs.build import build_method
 from mgae.core.ops import backend, crosscorrelation, dropout, perceptron, sparse
 from mgae.core.seeding import Generators
 from mgae.runs.config import RunConfig

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from mgae.core.ops.crosscorrelation import cross_correlation, cross_perceptron
-from mgae.core.ops.perceptron import perceptron
+from mgae.core.ops.decoding import cross_correlation, cross_perceptron
+from mgae.core.ops.decoding import perceptron
 
 Tensors = tuple[Tensor, ...]
 

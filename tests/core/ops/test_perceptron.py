@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from mgae.core.ops.dropout import kept, kept_scale
-from mgae.core.ops.perceptron import perceptron
+from mgae.core.ops.decoding import perceptron
 
 PROPERTY = settings(deadline=None, max_examples=40)
 

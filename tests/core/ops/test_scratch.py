@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import torch
 
-from mgae.core.ops.scratch import scratch
+from mgae.core.ops.decoding import scratch
 
 
 def place(name: str, *shape: int, dtype: torch.dtype = torch.float32) -> int:

@@ -12,7 +12,7 @@ from mgae.core.errors import TrainingError
 from mgae.core.methods.base import Method, build_method
 from mgae.core.seeding import Generators
 from mgae.core.training import EpochRecord, Fit, train
-from mgae.core.training.checkpoint import Checkpoints
+from mgae.runs.checkpoints import Checkpoints
 from mgae.data import MessageGraph
 from mgae.runs.config import RunConfig
 from mgae.runs.sections import TrainSettings

@@ -145,7 +145,9 @@ def test_what_cannot_be_is_said_before_anything_is_trained(edges: str, tmp_path:
 
 def test_where_none_can_do_it_the_reason_is_the_error(edges: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=r"no method runs on .*: method 'graphmae'"):
-        compare(edges, ["graphmae"], tmp_path / "out", **{**SMALL, "evaluation": {"heuristics": ()}})
+        compare(
+            edges, ["graphmae"], tmp_path / "out", **{**SMALL, "evaluation": {"heuristics": ()}}
+        )
 
 
 def test_all_is_every_method_that_trains() -> None:

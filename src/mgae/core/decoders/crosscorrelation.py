@@ -6,41 +6,41 @@ from collections.abc import Callable
 from itertools import combinations_with_replacement
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from mgae.core.decoders.base import Decoder
-from mgae.core.decoders.mlp import MLP, MLPSettings
-from mgae.core.encoders import EncoderSettings
-from mgae.core.ops.crosscorrelation import cross_correlation, cross_perceptron
-from mgae.registry import DECODERS
+from mgae.core.decoders.mlp import MLP
+from mgae.core.ops.decoding import cross_correlation, cross_perceptron
 
 
-class CrossCorrelationSettings(MLPSettings):
-    """Settings of the paper's decoder."""
-
-    symmetric: bool = Field(False, description="score(u, v) = score(v, u): W_kj = W_jk")
-
-
-@DECODERS.register(
-    "cross-correlation",
-    settings=CrossCorrelationSettings,
-    summary="every layer of one end times every layer of the other, then an MLP",
-    paper="MGAE, Eq. 2",
-)
-class CrossCorrelationDecoder(Decoder):
+class CrossCorrelation(Decoder):
     """MLP(‖_{k,j} h_v^(k) ⊙ h_u^(j)).
 
     The symmetric form ties W_kj = W_jk: the products (k, j) and (j, k) are added before the MLP,
     so that K(K+1)/2 blocks remain and the order of the ends does not matter.
+
+    Args:
+        in_channels: d, the encoder's width.
+        in_layers: K, the encoder's layers.
+        hidden_channels, num_layers, dropout, precision: of the `MLP`.
+        symmetric: whether to tie the weights.
     """
 
-    def __init__(self, settings: CrossCorrelationSettings, encoder: EncoderSettings) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        in_layers: int = 2,
+        hidden_channels: int = 256,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        precision: str = "float32",
+        symmetric: bool = False,
+    ) -> None:
         super().__init__()
-        depth = encoder.num_layers
-        self.symmetric = settings.symmetric or depth == 1
-        blocks = depth * (depth + 1) // 2 if self.symmetric else depth * depth
-        self.mlp = MLP(blocks * encoder.hidden_channels, settings)
+        self.symmetric = symmetric or in_layers == 1
+        blocks = in_layers * (in_layers + 1) // 2 if self.symmetric else in_layers**2
+        width = blocks * in_channels
+        self.mlp = MLP(width, hidden_channels, num_layers, dropout, precision)
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """Eq. 2 of the paper, read by the MLP."""

@@ -5,24 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from mgae.core.decoders.base import Decoder, DecoderSettings, last_layer
-from mgae.core.encoders import EncoderSettings
-from mgae.registry import DECODERS
+from mgae.core.decoders.base import Decoder, last_layer
 
 
-@DECODERS.register(
-    "inner-product",
-    settings=DecoderSettings,
-    summary="the inner product of the two ends' last layers",
-    paper="Kipf and Welling, Variational Graph Auto-Encoders, 2016",
-)
-class InnerProductDecoder(Decoder):
+class InnerProduct(Decoder):
     """h_v · h_u."""
 
     symmetric = True
     reads_last_only = True
 
-    def __init__(self, settings: DecoderSettings, encoder: EncoderSettings) -> None:
+    def __init__(self, in_channels: int = 0, in_layers: int = 1) -> None:
         super().__init__()
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:

@@ -2,51 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import cast
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from mgae.core.decoders.base import Decoder, DecoderSettings, last_layer
-from mgae.core.encoders import EncoderSettings
+from mgae.core.decoders.base import Decoder, last_layer
 from mgae.core.ops.backend import multiplies_bfloat16
+from mgae.core.ops.decoding import Layer, perceptron
 from mgae.core.ops.dropout import dropout
-from mgae.core.ops.perceptron import Layer, perceptron
-from mgae.registry import DECODERS
-
-
-class MLPSettings(DecoderSettings):
-    """The multilayer perceptron that reads a pair's representation."""
-
-    num_layers: int = Field(2, ge=1, description="linear layers of the MLP")
-    hidden_channels: int = Field(256, ge=1, description="D, the width of its hidden layers")
-    dropout: float = Field(0.5, ge=0, lt=1, description="dropout on its hidden layers")
-    precision: Literal["float32", "bfloat16"] | None = Field(
-        None,
-        description="what its first layer multiplies in while it trains; absent: float32, as where "
-        "the processor has no instructions for bfloat16",
-    )
-
-
-class PairMLPSettings(MLPSettings):
-    """Settings of a decoder that sees the last layer only."""
-
-    combine: Literal["hadamard", "concat", "absdiff"] = Field(
-        "hadamard", description="how the two ends become one vector"
-    )
 
 
 class MLP(nn.Module):
-    """Linear layers with ReLU and dropout between them, down to one number."""
+    """Linear layers with ReLU and dropout between them, down to one number.
 
-    def __init__(self, in_width: int, settings: MLPSettings) -> None:
+    Args:
+        in_channels: the width of what it reads.
+        hidden_channels: D, the width of its hidden layers.
+        num_layers: its linear layers.
+        dropout: dropout on its hidden layers.
+        precision: what the first layer multiplies in while it trains: "float32", or "bfloat16"
+            on devices that have instructions for it.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int = 256,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        precision: str = "float32",
+    ) -> None:
         super().__init__()
-        widths = [in_width] + [settings.hidden_channels] * (settings.num_layers - 1)
+        widths = [in_channels] + [hidden_channels] * (num_layers - 1)
         self.hidden = nn.ModuleList(map(nn.Linear, widths, widths[1:]))
         self.last = nn.Linear(widths[-1], 1)
-        self.dropout = settings.dropout
-        self.precision = settings.precision
+        self.dropout = dropout
+        self.precision = precision
 
     @property
     def first(self) -> nn.Linear:
@@ -54,7 +46,7 @@ class MLP(nn.Module):
         return cast(nn.Linear, self.hidden[0] if len(self.hidden) else self.last)
 
     def forward(self, pairs: Tensor, generator: torch.Generator | None) -> Tensor:
-        """[..., in_width] → [...]."""
+        """[..., in_channels] → [...]."""
         if len(self.hidden) == 1 and pairs.dim() == 2:
             return perceptron(
                 pairs, *self.two_layers, self.dropout, generator, self.dtype(generator)
@@ -69,10 +61,13 @@ class MLP(nn.Module):
         return (rows.to(dtype) @ weight.to(dtype)).to(rows.dtype) + self.first.bias
 
     def dtype(self, generator: torch.Generator | None) -> torch.dtype | None:
-        """What the first layer multiplies in, None for what it is given; evaluation is exact."""
+        """Return what the first layer multiplies in, None for what it is given.
+
+        Evaluation is exact.
+        """
         lowered = self.precision == "bfloat16" and generator is not None
-        there = lowered and multiplies_bfloat16(self.last.weight.device.type)
-        return torch.bfloat16 if there else None
+        supported = lowered and multiplies_bfloat16(self.last.weight.device.type)
+        return torch.bfloat16 if supported else None
 
     @property
     def two_layers(self) -> tuple[Layer, Layer]:
@@ -93,18 +88,33 @@ class MLP(nn.Module):
             cast(nn.Linear, layer).reset_parameters()
 
 
-@DECODERS.register("mlp", settings=PairMLPSettings, summary="an MLP on the two ends' last layers")
-class PairMLPDecoder(Decoder):
-    """MLP(combine(h_v, h_u)) with ⊙, ‖ or |·−·|."""
+class PairMLP(Decoder):
+    """MLP(combine(h_v, h_u)) on the last layers; combine is ⊙, ‖ or |·−·|.
+
+    Args:
+        in_channels: d, the encoder's width.
+        in_layers: K, the encoder's layers; the last one alone is read.
+        hidden_channels, num_layers, dropout, precision: of the `MLP`.
+        combine: "hadamard", "concat" or "absdiff".
+    """
 
     reads_last_only = True
 
-    def __init__(self, settings: PairMLPSettings, encoder: EncoderSettings) -> None:
+    def __init__(
+        self,
+        in_channels: int,
+        in_layers: int = 2,
+        hidden_channels: int = 256,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        precision: str = "float32",
+        combine: str = "hadamard",
+    ) -> None:
         super().__init__()
-        self.combine = settings.combine
-        self.symmetric = settings.combine != "concat"
-        ends = 2 if settings.combine == "concat" else 1
-        self.mlp = MLP(ends * encoder.hidden_channels, settings)
+        self.combine = combine
+        self.symmetric = combine != "concat"
+        width = (1 if self.symmetric else 2) * in_channels
+        self.mlp = MLP(width, hidden_channels, num_layers, dropout, precision)
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
         """Combine the ends, then read them."""

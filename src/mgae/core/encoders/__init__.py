@@ -1,9 +1,19 @@
 """ENCODE: graph neural networks that give every layer's output (Eq. 1 of the paper)."""
 
-from mgae.core.encoders.base import ACTIVATIONS, Encoder, EncoderSettings, Features, Inputs
-from mgae.core.encoders.gat import GAT, GATLayer, GATSettings
+from mgae.core.encoders.base import (
+    ACTIVATIONS,
+    EmbeddingTable,
+    Encoder,
+    Features,
+    Inputs,
+    LayeredEncoder,
+    NodeFeatures,
+    OneHot,
+)
+from mgae.core.encoders.gat import GAT, GATLayer
 from mgae.core.encoders.gcn import GCN, GCNLayer
 from mgae.core.encoders.gin import GIN, GINLayer
+from mgae.core.encoders.pyg import PyGEncoder
 from mgae.core.encoders.sage import SAGE, SAGELayer
 
 __all__ = [
@@ -12,13 +22,16 @@ __all__ = [
     "GCN",
     "GIN",
     "SAGE",
+    "EmbeddingTable",
     "Encoder",
-    "EncoderSettings",
     "Features",
     "GATLayer",
-    "GATSettings",
     "GCNLayer",
     "GINLayer",
     "Inputs",
+    "LayeredEncoder",
+    "NodeFeatures",
+    "OneHot",
+    "PyGEncoder",
     "SAGELayer",
 ]

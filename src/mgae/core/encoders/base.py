@@ -1,109 +1,140 @@
-"""What all encoders share: settings, inputs, and K layers of which each output is kept."""
+"""What all encoders share: inputs, and K layers of which each output is kept."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, TypeGuard, cast
+from typing import Any, ClassVar, cast
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
-from mgae.core.errors import ConfigError
+from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph
-from mgae.core.ops.adjacency import Adjacency
 from mgae.core.ops.dropout import dropout
 from mgae.core.ops.rows import Factor
-from mgae.core.ops.sparse import SparseMatrix
-from mgae.settings import PartSettings
+from mgae.core.ops.sparse import Adjacency, SparseMatrix
 
 Features = Tensor | SparseMatrix
-ACTIVATIONS = {
+ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
     "elu": nn.ELU,
     "prelu": nn.PReLU,
     "tanh": nn.Tanh,
     "none": nn.Identity,
 }
+NORMS: dict[str, type[nn.Module]] = {
+    "none": nn.Identity,
+    "batch": nn.BatchNorm1d,
+    "layer": nn.LayerNorm,
+}
 
 
-class EncoderSettings(PartSettings):
-    """Depth, width and regularization; PyG's names where it has one."""
+class Inputs(nn.Module, ABC):
+    """x, what the first layer reads.
 
-    section: ClassVar[str] = "encoder"
+    Args:
+        channels: F, the width of x.
+        dropout: share of x that is dropped in training; of sparse features, share of the values.
+    """
 
-    num_layers: int = Field(2, ge=1, description="K, the layers that the decoder crosses")
-    hidden_channels: int = Field(128, ge=1, description="d, the width of every layer")
-    dropout: float = Field(0.5, ge=0, lt=1, description="dropout between layers")
-    feature_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on the node features")
-    # None, not false: a setting that is left out keeps the checksum of cells measured before it.
-    drop_outputs: bool | None = Field(
-        None,
-        description="the decoder too reads a layer after its dropout; absent: the next layer alone",
-    )
-    act: Literal["relu", "elu", "prelu", "tanh", "none"] = Field(
-        "relu", description="activation after a layer"
-    )
-    act_last: bool = Field(True, description="activation after the last layer too")
-    norm: Literal["none", "batch", "layer"] = Field("none", description="norm after a layer")
-    inputs: Literal["auto", "features", "table", "one-hot"] = Field(
-        "auto", description="where x comes from; auto: features, or a learned table without them"
-    )
-    row_normalize: bool = Field(
-        False, description="divide each node's features by the sum of their magnitudes"
-    )
+    inductive: ClassVar[bool] = True  # whether nodes that were not in training have an x
+
+    def __init__(self, channels: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.channels, self.dropout = channels, dropout
+
+    @abstractmethod
+    def whole(self, graph: MessageGraph) -> Features:
+        """Return x of every node: [num_nodes, F]."""
+
+    def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> Features:
+        """Return x, with some of it dropped in training."""
+        return self.drop(self.whole(graph), generator)
+
+    def drop(self, x: Features, generator: torch.Generator | None) -> Features:
+        """Drop some of x; without a generator, nothing."""
+        if generator is None or self.dropout == 0.0:
+            return x
+        if isinstance(x, SparseMatrix):
+            return x.with_values(dropout(x.values, self.dropout, generator))
+        return dropout(x, self.dropout, generator)
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew."""
+
+
+class NodeFeatures(Inputs):
+    """The features of the graph; ``row_normalize`` divides a node's by their summed magnitude."""
+
+    def __init__(self, channels: int, dropout: float = 0.0, row_normalize: bool = False) -> None:
+        super().__init__(channels, dropout)
+        self.row_normalize = row_normalize
+
+    def whole(self, graph: MessageGraph) -> Features:
+        """Return the features as they are, or normalized."""
+        features = graph.row_normalized_x if self.row_normalize else graph.x
+        if features is None:
+            raise GraphError("the graph has no features: use EmbeddingTable as inputs")
+        return features
+
+
+class EmbeddingTable(Inputs):
+    """A learned vector for each node."""
+
+    inductive = False
+
+    def __init__(self, num_nodes: int, channels: int, dropout: float = 0.0) -> None:
+        super().__init__(channels, dropout)
+        self.table = nn.Parameter(torch.empty(num_nodes, channels))
+        self.reset_parameters()
+
+    def whole(self, graph: MessageGraph) -> Features:
+        """Return the table."""
+        return self.table
+
+    def reset_parameters(self) -> None:
+        """Draw the table anew, as the authors' code does for ogbl-ddi."""
+        nn.init.xavier_uniform_(self.table)
+
+
+class OneHot(Inputs):
+    """The identity matrix."""
+
+    inductive = False
+
+    def __init__(self, num_nodes: int, dropout: float = 0.0) -> None:
+        super().__init__(num_nodes, dropout)
+        self.identity = SparseMatrix.identity(num_nodes)
+
+    def whole(self, graph: MessageGraph) -> Features:
+        """Return the identity."""
+        return self.identity
 
 
 class Encoder(nn.Module, ABC):
-    """K layers of message passing; a subclass says what one layer does.
+    """Maps a graph to the outputs of its ``num_layers`` layers, each ``hidden_channels`` wide.
 
-    A layer maps its input and passes messages: both are linear, and the narrower matrix is the
-    cheaper one to send along the edges.
+    An encoder that also has `propagate_along` can be trained on sampled neighborhoods.
     """
 
-    def __init__(self, settings: EncoderSettings, graph: MessageGraph) -> None:
-        super().__init__()
-        self.settings = settings
-        width = settings.hidden_channels
-        self.inputs = Inputs(settings, graph)
-        widths = [self.inputs.width] + [width] * (settings.num_layers - 1)
-        self.layers = nn.ModuleList(self.make_layer(in_width, width) for in_width in widths)
-        self.norms = nn.ModuleList(_norm(settings.norm, width) for _ in widths)
-        self.acts = nn.ModuleList(ACTIVATIONS[settings.act]() for _ in widths)
-        if not settings.act_last:
-            self.acts[-1] = nn.Identity()
-
-    @abstractmethod
-    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
-        """One layer: a module called with (h, adjacency)."""
+    samplable: ClassVar[bool] = False
+    inputs: Inputs
+    hidden_channels: int
+    num_layers: int
 
     def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> list[Tensor]:
-        """Every layer's output, K tensors [num_nodes, d].
+        """Return every layer's output: K tensors [num_nodes, d].
 
-        ``graph`` is what may be seen; ``generator`` draws the dropout, None in evaluation.
+        ``graph`` holds the visible edges; ``generator`` draws the dropout, None in evaluation.
         """
         return self.propagate(self.inputs(graph, generator), graph, generator)
 
+    @abstractmethod
     def propagate(
         self, x: Factor, graph: MessageGraph, generator: torch.Generator | None
     ) -> list[Tensor]:
-        """The same from other features ``x`` [num_nodes, F], which need but be multiplied."""
-        return self.passed(x, [graph.adjacency] * len(self.layers), generator)
-
-    def passed(
-        self, h: Factor, adjacencies: Sequence[Adjacency], generator: torch.Generator | None
-    ) -> list[Tensor]:
-        """Every layer's output from the inputs ``h``, each layer along edges of its own."""
-        outputs: list[Tensor] = []
-        parts = zip(self.layers, self.norms, self.acts, adjacencies, strict=True)
-        for layer, norm, act, adjacency in parts:
-            if outputs:
-                h = dropout(outputs[-1], self.settings.dropout, generator)
-                if self.settings.drop_outputs:
-                    outputs[-1] = h
-            outputs.append(act(norm(layer(h, adjacency)[: adjacency.num_receivers])))
-        return outputs
+        """Return the same from other features ``x`` [num_nodes, F]."""
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew."""
@@ -112,64 +143,72 @@ class Encoder(nn.Module, ABC):
                 cast(Any, module).reset_parameters()
 
 
-class Inputs(nn.Module):
-    """x: the node features, or without them a learned table or the identity."""
+class LayeredEncoder(Encoder):
+    """A stack of message-passing layers with norm, activation and dropout.
 
-    table: nn.Parameter | None
+    A subclass says what one layer does. A layer maps its input and passes messages: both are
+    linear, and the narrower matrix is the cheaper one to send along the edges.
 
-    def __init__(self, settings: EncoderSettings, graph: MessageGraph) -> None:
-        super().__init__()
-        self.kind = settings.inputs
-        if self.kind == "auto":
-            self.kind = "table" if graph.x is None else "features"
-        if self.kind == "features" and graph.x is None:
-            raise ConfigError("encoder.inputs is 'features', and the graph has none: use 'table'")
-        self.feature_dropout = settings.feature_dropout
-        self.row_normalize = settings.row_normalize
-        nodes, width = graph.num_nodes, settings.hidden_channels
-        self.width = {"features": graph.num_features, "table": width, "one-hot": nodes}[self.kind]
-        self.identity = SparseMatrix.identity(nodes) if self.kind == "one-hot" else None
-        table = nn.Parameter(torch.empty(nodes, width)) if self.kind == "table" else None
-        self.register_parameter("table", table)
-        self.reset_parameters()
-
-    def forward(self, graph: MessageGraph, generator: torch.Generator | None) -> Features:
-        """x, with some of it dropped in training."""
-        return self.dropped(self.whole(graph), generator)
-
-    def whole(self, graph: MessageGraph) -> Features:
-        """x of every node."""
-        features = graph.row_normalized_x if self.row_normalize else graph.x
-        x = self.table if self.table is not None else self.identity or features
-        assert x is not None
-        return x
-
-    def dropped(self, x: Features, generator: torch.Generator | None) -> Features:
-        """Some of x dropped, of a sparse one among its values."""
-        if generator is None or self.feature_dropout == 0.0:
-            return x
-        if isinstance(x, SparseMatrix):
-            return x.with_values(dropout(x.values, self.feature_dropout, generator))
-        return dropout(x, self.feature_dropout, generator)
-
-    def reset_parameters(self) -> None:
-        """Draw the table anew, as the authors' code does for ogbl-ddi."""
-        if self.table is not None:
-            nn.init.xavier_uniform_(self.table)
-
-
-def sends_first(h: Features, width: int) -> TypeGuard[Tensor]:
-    """Whether to pass messages before the map to ``width``: of few, constant, dense features.
-
-    Constant ones have no gradient, so that the backward pass sends nothing at all.
+    Args:
+        in_channels: F, the width of the inputs.
+        hidden_channels: d, the width of every layer.
+        num_layers: K.
+        dropout: dropout between layers.
+        act: activation after a layer, a name in `ACTIVATIONS`.
+        norm: norm after a layer, a name in `NORMS`; None is "none".
+        act_last: whether the last layer has an activation too.
+        drop_outputs: whether the decoder too reads a layer after its dropout.
+        inputs: where x comes from; the graph's features unless given.
     """
-    return isinstance(h, Tensor) and not h.requires_grad and h.size(1) < width
 
+    samplable = True
+    # What the estimate of memory needs to know of a layer.
+    maps_per_layer: ClassVar[int] = 1
+    keeps_edge_messages: ClassVar[bool] = False
 
-def _norm(kind: str, width: int) -> nn.Module:
-    kinds: dict[str, type[nn.Module]] = {
-        "none": nn.Identity,
-        "batch": nn.BatchNorm1d,
-        "layer": nn.LayerNorm,
-    }
-    return kinds[kind](width)
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int = 128,
+        num_layers: int = 2,
+        dropout: float = 0.5,
+        act: str = "relu",
+        norm: str | None = None,
+        act_last: bool = True,
+        drop_outputs: bool = False,
+        inputs: Inputs | None = None,
+    ) -> None:
+        super().__init__()
+        self.hidden_channels, self.num_layers = hidden_channels, num_layers
+        self.dropout, self.drop_outputs = dropout, drop_outputs
+        self.inputs = NodeFeatures(in_channels) if inputs is None else inputs
+        widths = [in_channels] + [hidden_channels] * (num_layers - 1)
+        self.layers = nn.ModuleList(self.make_layer(width, hidden_channels) for width in widths)
+        self.norms = nn.ModuleList(NORMS[norm or "none"](hidden_channels) for _ in widths)
+        self.acts = nn.ModuleList(ACTIVATIONS[act]() for _ in widths)
+        if not act_last:
+            self.acts[-1] = nn.Identity()
+
+    @abstractmethod
+    def make_layer(self, in_channels: int, out_channels: int) -> nn.Module:
+        """Return one layer: a module called with (h, adjacency)."""
+
+    def propagate(
+        self, x: Factor, graph: MessageGraph, generator: torch.Generator | None
+    ) -> list[Tensor]:
+        """Return every layer's output; ``x`` needs but be multiplied."""
+        return self.propagate_along([graph.adjacency] * len(self.layers), x, generator)
+
+    def propagate_along(
+        self, adjacencies: Sequence[Adjacency], h: Factor, generator: torch.Generator | None
+    ) -> list[Tensor]:
+        """Return every layer's output from the inputs ``h``, each layer along edges of its own."""
+        outputs: list[Tensor] = []
+        parts = zip(self.layers, self.norms, self.acts, adjacencies, strict=True)
+        for layer, norm, act, adjacency in parts:
+            if outputs:
+                h = dropout(outputs[-1], self.dropout, generator)
+                if self.drop_outputs:
+                    outputs[-1] = h
+            outputs.append(act(norm(layer(h, adjacency)[: adjacency.num_receivers])))
+        return outputs

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any
 
 import torch
-from pydantic import Field, model_validator
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from mgae.core.encoders.base import Encoder, EncoderSettings, Features
+from mgae.core.encoders.base import Features, LayeredEncoder
 from mgae.core.errors import ConfigError
-from mgae.core.ops.adjacency import Adjacency
-from mgae.registry import ENCODERS
+from mgae.core.ops.sparse import Adjacency
 
 _SLOPE = 0.2
-
-
-class GATSettings(EncoderSettings):
-    """Every head has its share of the layer's width."""
-
-    heads: int = Field(4, ge=1, description="attention heads, side by side in hidden_channels")
-
-    @model_validator(mode="after")
-    def _whole_heads(self) -> Self:
-        if self.hidden_channels % self.heads:
-            raise ConfigError(
-                f"encoder.hidden_channels must be a multiple of encoder.heads {self.heads}, "
-                f"got {self.hidden_channels}: change one of them"
-            )
-        return self
 
 
 class GATLayer(nn.Module):
@@ -39,17 +22,17 @@ class GATLayer(nn.Module):
     node itself has weight 1.
     """
 
-    def __init__(self, in_width: int, out_width: int, heads: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.weight = nn.Parameter(torch.empty(in_width, out_width))
-        self.source = nn.Parameter(torch.empty(heads, out_width // heads))
-        self.target = nn.Parameter(torch.empty(heads, out_width // heads))
-        self.bias = nn.Parameter(torch.empty(out_width))
+        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
+        self.source = nn.Parameter(torch.empty(heads, out_channels // heads))
+        self.target = nn.Parameter(torch.empty(heads, out_channels // heads))
+        self.bias = nn.Parameter(torch.empty(out_channels))
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
         sent = (h @ self.weight).unflatten(1, (self.heads, -1))
         to_send, to_receive = (sent * self.source).sum(-1), (sent * self.target).sum(-1)
         source, target = adjacency.edge_index
@@ -74,16 +57,27 @@ class GATLayer(nn.Module):
         nn.init.zeros_(self.bias)
 
 
-@ENCODERS.register(
-    "gat",
-    settings=GATSettings,
-    summary="graph attention network, its heads side by side",
-    paper="Velickovic et al., Graph Attention Networks, 2018",
-)
-class GAT(Encoder):
-    """A stack of GAT layers."""
+class GAT(LayeredEncoder):
+    """A stack of GAT layers, ``heads`` side by side in ``hidden_channels``."""
 
-    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
-        """A `GATLayer`."""
-        assert isinstance(self.settings, GATSettings)
-        return GATLayer(in_width, out_width, self.settings.heads)
+    keeps_edge_messages = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int = 128,
+        *args: Any,
+        heads: int = 4,
+        **kwargs: Any,
+    ) -> None:
+        if hidden_channels % heads:
+            raise ConfigError(
+                f"encoder.hidden_channels must be a multiple of encoder.heads {heads}, "
+                f"got {hidden_channels}: change one of them"
+            )
+        self.heads = heads
+        super().__init__(in_channels, hidden_channels, *args, **kwargs)
+
+    def make_layer(self, in_channels: int, out_channels: int) -> nn.Module:
+        """Return a `GATLayer`."""
+        return GATLayer(in_channels, out_channels, self.heads)

@@ -5,22 +5,21 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mgae.core.encoders.base import Encoder, EncoderSettings, Features, sends_first
-from mgae.core.ops.adjacency import Adjacency
-from mgae.registry import ENCODERS
+from mgae.core.encoders.base import Features, LayeredEncoder
+from mgae.core.ops.sparse import Adjacency, sends_first
 
 
 class GCNLayer(nn.Module):
     """D̂^-1/2 (A + I) D̂^-1/2 H W + b, the self-loop always there (Kipf and Welling, 2017)."""
 
-    def __init__(self, in_width: int, out_width: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
-        self.weight = nn.Parameter(torch.empty(in_width, out_width))
-        self.bias = nn.Parameter(torch.empty(out_width))
+        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels))
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
         if sends_first(h, self.weight.size(1)):
             return torch.addmm(self.bias, adjacency.convolve(h), self.weight)
         return adjacency.convolve(h @ self.weight).add_(self.bias)
@@ -31,15 +30,9 @@ class GCNLayer(nn.Module):
         nn.init.zeros_(self.bias)
 
 
-@ENCODERS.register(
-    "gcn",
-    settings=EncoderSettings,
-    summary="graph convolution, symmetrically normalized",
-    paper="Kipf and Welling, Semi-Supervised Classification with GCNs, 2017",
-)
-class GCN(Encoder):
+class GCN(LayeredEncoder):
     """A stack of GCN layers."""
 
-    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
-        """A `GCNLayer`."""
-        return GCNLayer(in_width, out_width)
+    def make_layer(self, in_channels: int, out_channels: int) -> nn.Module:
+        """Return a `GCNLayer`."""
+        return GCNLayer(in_channels, out_channels)

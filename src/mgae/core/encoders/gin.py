@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mgae.core.encoders.base import Encoder, EncoderSettings, Features
-from mgae.core.ops.adjacency import Adjacency
-from mgae.registry import ENCODERS
+from mgae.core.encoders.base import Features, LayeredEncoder
+from mgae.core.ops.sparse import Adjacency
 
 
 class GINLayer(nn.Module):
@@ -16,15 +15,15 @@ class GINLayer(nn.Module):
     The sum is formed after the MLP's first map: both are linear, and that is the narrower matrix.
     """
 
-    def __init__(self, in_width: int, out_width: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
         self.epsilon = nn.Parameter(torch.empty(1))
-        self.first = nn.Linear(in_width, out_width)
-        self.second = nn.Linear(out_width, out_width)
+        self.first = nn.Linear(in_channels, out_channels)
+        self.second = nn.Linear(out_channels, out_channels)
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
         sent = h @ self.first.weight.t()
         read = adjacency.sum_neighbors(sent) + (1 + self.epsilon) * sent + self.first.bias
         out: Tensor = self.second(torch.relu(read))
@@ -37,15 +36,9 @@ class GINLayer(nn.Module):
         self.second.reset_parameters()
 
 
-@ENCODERS.register(
-    "gin",
-    settings=EncoderSettings,
-    summary="graph isomorphism network: a sum of the neighbors, then an MLP",
-    paper="Xu et al., How Powerful are Graph Neural Networks?, 2019",
-)
-class GIN(Encoder):
+class GIN(LayeredEncoder):
     """A stack of GIN layers."""
 
-    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
-        """A `GINLayer`."""
-        return GINLayer(in_width, out_width)
+    def make_layer(self, in_channels: int, out_channels: int) -> nn.Module:
+        """Return a `GINLayer`."""
+        return GINLayer(in_channels, out_channels)

@@ -5,23 +5,22 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mgae.core.encoders.base import Encoder, EncoderSettings, Features, sends_first
-from mgae.core.ops.adjacency import Adjacency
-from mgae.registry import ENCODERS
+from mgae.core.encoders.base import Features, LayeredEncoder
+from mgae.core.ops.sparse import Adjacency, sends_first
 
 
 class SAGELayer(nn.Module):
     """W_l · mean of the neighbors + W_r · h + b; weighted edges give a weighted mean."""
 
-    def __init__(self, in_width: int, out_width: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int) -> None:
         super().__init__()
         # Both maps in one matrix: the features are read once.
-        self.weight = nn.Parameter(torch.empty(in_width, 2 * out_width))
-        self.bias = nn.Parameter(torch.empty(out_width))
+        self.weight = nn.Parameter(torch.empty(in_channels, 2 * out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels))
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_width] → [num_nodes, out_width]."""
+        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
         if sends_first(h, self.bias.numel()):
             ends = torch.cat([adjacency.mean_neighbors(h), h], dim=1)
             return torch.addmm(self.bias, ends, torch.cat(self.weight.chunk(2, dim=1)))
@@ -36,15 +35,11 @@ class SAGELayer(nn.Module):
         nn.init.uniform_(self.bias, -bound, bound)
 
 
-@ENCODERS.register(
-    "sage",
-    settings=EncoderSettings,
-    summary="GraphSAGE with the mean aggregator",
-    paper="Hamilton et al., Inductive Representation Learning on Large Graphs, 2017",
-)
-class SAGE(Encoder):
+class SAGE(LayeredEncoder):
     """A stack of GraphSAGE layers."""
 
-    def make_layer(self, in_width: int, out_width: int) -> nn.Module:
-        """A `SAGELayer`."""
-        return SAGELayer(in_width, out_width)
+    maps_per_layer = 2
+
+    def make_layer(self, in_channels: int, out_channels: int) -> nn.Module:
+        """Return a `SAGELayer`."""
+        return SAGELayer(in_channels, out_channels)

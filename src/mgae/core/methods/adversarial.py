@@ -3,98 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from mgae.core.decoders import MLP, MLPSettings
+from mgae.core.decoders import MLP, Decoder
+from mgae.core.encoders import Encoder
 from mgae.core.graph import MessageGraph
-from mgae.core.masks import MaskedEdges
-from mgae.core.methods.autoencoders import PARTS, GraphAutoencoder, VariationalGraphAutoencoder
+from mgae.core.losses import Loss
+from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.seeding import Generators
-from mgae.registry import METHODS
-from mgae.runs.config import RunConfig
-from mgae.settings import PartSettings
-
-
-class AdversarySettings(PartSettings):
-    """The discriminator, and how it learns."""
-
-    discriminator_channels: int = Field(64, ge=1, description="width of its two hidden layers")
-    discriminator_learning_rate: float = Field(
-        0.001, gt=0, le=100, description="Adam's learning rate for the discriminator"
-    )
-    discriminator_steps: int = Field(1, ge=1, description="its steps before each of the model's")
 
 
 class Adversarial(GraphAutoencoder):
     """Adds a discriminator between embeddings and draws from N(0, 1), which the encoder deceives.
 
     The discriminator takes its steps first, and the model's step sees it as it then is.
+
+    Args:
+        encoder, decoder, loss: the parts of a graph autoencoder.
+        discriminator_channels: width of the discriminator's two hidden layers.
+        discriminator_learning_rate: its learning rate.
+        discriminator_steps: its steps before each of the model's.
+        steps: ``step_size`` and ``chunk_size`` of a graph autoencoder.
     """
 
-    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
-        super().__init__(config, graph)
-        self.settings = cast(AdversarySettings, config.method)
-        mlp = MLPSettings(
-            kind="discriminator",
-            num_layers=3,
-            hidden_channels=self.settings.discriminator_channels,
-            dropout=0.0,
-        )
-        self.discriminator = MLP(self.decoded.hidden_channels, mlp)
+    def __init__(
+        self,
+        encoder: Encoder,
+        decoder: Decoder,
+        loss: Loss,
+        discriminator_channels: int = 64,
+        discriminator_learning_rate: float = 0.001,
+        discriminator_steps: int = 1,
+        **steps: Any,
+    ) -> None:
+        super().__init__(encoder, decoder, loss, **steps)
+        self.discriminator_learning_rate = discriminator_learning_rate
+        self.discriminator_steps = discriminator_steps
+        width = encoder.hidden_channels
+        self.discriminator = MLP(width, discriminator_channels, num_layers=3, dropout=0.0)
 
     def before_step(
         self, graph: MessageGraph, generators: Generators
     ) -> Iterator[tuple[Tensor, str]]:
-        """The discriminator's steps."""
-        for _ in range(self.settings.discriminator_steps):
+        """Yield the discriminator's steps."""
+        for _ in range(self.discriminator_steps):
             yield self._discriminator_loss(graph, generators), "discriminator"
 
     def _discriminator_loss(self, graph: MessageGraph, generators: Generators) -> Tensor:
         with torch.no_grad():
-            (*_, fake), _ = super().represent(MaskedEdges(graph, graph.edge_index), generators)
+            (*_, fake), _ = super().represent(graph, generators)
         real = torch.randn(fake.shape, generator=generators["dropout"])
-        told = self.discriminator(torch.stack([real, fake]), None)
-        return softplus(-told[0]).mean() + softplus(told[1]).mean()
+        logits = self.discriminator(torch.stack([real, fake]), None)
+        return softplus(-logits[0]).mean() + softplus(logits[1]).mean()
 
     def represent(
-        self, edges: MaskedEdges, generators: Generators
+        self, graph: MessageGraph, generators: Generators
     ) -> tuple[list[Tensor], Tensor | None]:
-        """What the autoencoder gives; it costs as much more as the discriminator sees through."""
-        layers, cost = super().represent(edges, generators)
-        seen_through = softplus(-self.discriminator(layers[-1], None)).mean()
-        return layers, seen_through if cost is None else cost + seen_through
+        """Return what the autoencoder gives, and the cost of not deceiving the discriminator."""
+        layers, cost = super().represent(graph, generators)
+        recognized = softplus(-self.discriminator(layers[-1], None)).mean()
+        return layers, recognized if cost is None else cost + recognized
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
-        """The model, and its adversary."""
+        """Return the model, and its adversary."""
         return {**super().parameter_groups(), "discriminator": [self.discriminator]}
 
     def learning_rates(self) -> dict[str, float]:
-        """The discriminator has its own."""
-        return {"discriminator": self.settings.discriminator_learning_rate}
+        """Return the discriminator's own rate."""
+        return {"discriminator": self.discriminator_learning_rate}
 
 
-@METHODS.register(
-    "arge",
-    settings=AdversarySettings,
-    summary="graph autoencoder whose embeddings a discriminator takes for normal draws",
-    paper="Pan et al., Adversarially Regularized Graph Autoencoder for Graph Embedding, 2018",
-    parts=PARTS,
-)
 class AdversarialAutoencoder(Adversarial, GraphAutoencoder):
     """ARGE."""
 
 
-@METHODS.register(
-    "argva",
-    settings=AdversarySettings,
-    summary="variational graph autoencoder with the discriminator of arge",
-    paper="Pan et al., Adversarially Regularized Graph Autoencoder for Graph Embedding, 2018",
-    parts=PARTS,
-)
 class AdversarialVariationalAutoencoder(Adversarial, VariationalGraphAutoencoder):
     """ARGVA, also known as ARVGE."""

@@ -12,11 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from mgae.core.decoders import stacked
+from mgae.core.encoders import Inputs
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
-from mgae.core.seeding import Generators, drawn_from
-from mgae.registry import METHODS
-from mgae.runs.config import RunConfig
+from mgae.core.seeding import Generators
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +36,7 @@ class Encoded:
         return stacked(self.layers)
 
     def take(self, nodes: Tensor) -> Tensor:
-        """The rows of ``nodes`` [n]: [n, K, d]. For a few of them not all are laid side by side."""
+        """Return the rows of ``nodes`` [n]: [n, K, d]; for a few nodes, without stacking all."""
         if nodes.numel() < self.layers[0].size(0) and "rows" not in self.__dict__:
             return stacked([layer.index_select(0, nodes) for layer in self.layers])
         return self.rows.index_select(0, nodes)
@@ -50,45 +49,42 @@ class Method(nn.Module, ABC):
     """
 
     trains: ClassVar[bool] = True
-
-    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
-        super().__init__()
-        self.config = config
-        self.num_nodes = graph.num_nodes
+    samplable: ClassVar[bool] = False  # whether it can train on sampled neighborhoods
+    name = ""  # what error messages call it
 
     @property
-    def name(self) -> str:
-        """Its name in the registry."""
-        return self.config.method.kind
+    def inductive(self) -> bool:
+        """Whether nodes that were not there in training can be embedded."""
+        return all(part.inductive for part in self.modules() if isinstance(part, Inputs))
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
-        """One epoch: (loss, parameter group) for each optimizer step."""
+        """Run one epoch: yield (loss, parameter group) for each optimizer step."""
         raise UnsupportedError(f"method {self.name!r} is not trained")
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
-        """What each group's step moves; a module's gradients are clipped together."""
+        """Return what each group's step moves; a module's gradients are clipped together."""
         return {"model": [self]}
 
     def learning_rates(self) -> dict[str, float]:
-        """The rates of the groups that do not learn at ``train.learning_rate``."""
+        """Return the rates of the groups that do not learn at the loop's rate."""
         return {}
 
     @abstractmethod
     def encode(self, graph: MessageGraph) -> Any:
-        """What `score_links` needs of this graph."""
+        """Return what `score_links` needs of this graph."""
 
     def embed(self, graph: MessageGraph) -> Tensor:
-        """A vector for each node: [num_nodes, width]."""
+        """Return a vector for each node: [num_nodes, width]."""
         raise UnsupportedError(f"method {self.name!r} has no node embeddings")
 
     @abstractmethod
     def score_links(self, encoded: Any, pairs: Tensor) -> Tensor:
-        """A score [n] for each of ``pairs`` [2, n]: the higher, the likelier an edge."""
+        """Return a score [n] for each of ``pairs`` [2, n]: the higher, the likelier an edge."""
 
     def score_tails(self, encoded: Any, heads: Tensor, tails: Tensor) -> Tensor:
-        """Scores [h, n] of each of ``heads`` [h] with each of ``tails`` [n].
+        """Return scores [h, n] of each of ``heads`` [h] with each of ``tails`` [n].
 
-        The same as `score_links` of all these pairs; a method that knows a cheaper way takes it.
+        The same as `score_links` of all these pairs; a method that has a cheaper way takes it.
         """
         pairs = torch.stack([heads.repeat_interleave(tails.numel()), tails.repeat(heads.numel())])
         return self.score_links(encoded, pairs).view(heads.numel(), tails.numel())
@@ -97,11 +93,3 @@ class Method(nn.Module, ABC):
         """Draw every parameter anew."""
         for child in self.children():
             cast(Any, child).reset_parameters()
-
-
-def build_method(config: RunConfig, graph: MessageGraph, generator: torch.Generator) -> Method:
-    """The configured method with fresh parameters, drawn from ``generator``."""
-    with drawn_from(generator):
-        method = METHODS[config.method.kind].build(config, graph)
-    assert isinstance(method, Method)
-    return method

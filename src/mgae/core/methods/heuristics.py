@@ -1,4 +1,4 @@
-"""Heuristics: what can be had without training, printed beside every result."""
+"""Heuristics: scores that need no training, printed beside every result."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph, edge_matrix
 from mgae.core.methods.base import Encoded, Method
 from mgae.core.methods.embedding import InnerProductMethod
+from mgae.core.ops import pagerank
 from mgae.core.ops.sparse import SparseMatrix
-from mgae.registry import ENCODERS, METHODS
-from mgae.runs.config import RunConfig
 
 Floats = NDArray[np.float64]
 _PAIRS_AT_ONCE = 65536
+_HEADS_AT_ONCE = 64  # so that their columns stay in the cache
 
 
 class NeighborOverlap(Method):
@@ -59,7 +59,6 @@ class NeighborOverlap(Method):
         return sp.csr_array(encoded @ sp.diags_array(self.weight(degree)))
 
 
-@METHODS.register("common-neighbors", summary="how many neighbors two nodes share", parts={})
 class CommonNeighbors(NeighborOverlap):
     """Each common neighbor counts 1."""
 
@@ -68,12 +67,6 @@ class CommonNeighbors(NeighborOverlap):
         return np.ones_like(degree)
 
 
-@METHODS.register(
-    "adamic-adar",
-    summary="shared neighbors, rare ones counting more: 1 / log degree",
-    paper="Adamic and Adar, Friends and Neighbors on the Web, 2003",
-    parts={},
-)
 class AdamicAdar(NeighborOverlap):
     """Each common neighbor counts 1 / log(degree)."""
 
@@ -82,12 +75,6 @@ class AdamicAdar(NeighborOverlap):
         return 1 / np.log(degree)
 
 
-@METHODS.register(
-    "resource-allocation",
-    summary="shared neighbors, rare ones counting more: 1 / degree",
-    paper="Zhou et al., Predicting Missing Links via Local Information, 2009",
-    parts={},
-)
 class ResourceAllocation(NeighborOverlap):
     """Each common neighbor counts 1 / degree."""
 
@@ -106,7 +93,6 @@ class EmbeddingHeuristic(InnerProductMethod):
         return Encoded([normalize(self.embed(graph))], graph.undirected)
 
 
-@METHODS.register("raw-features", summary="the node features as they are", parts={})
 class RawFeatures(EmbeddingHeuristic):
     """No graph at all."""
 
@@ -117,21 +103,55 @@ class RawFeatures(EmbeddingHeuristic):
         return graph.x.csr().to_dense() if isinstance(graph.x, SparseMatrix) else graph.x
 
 
-@METHODS.register(
-    "random-init",
-    summary="the encoder with its first random weights",
-    parts={"encoder": {"kind": "gcn"}},
-)
 class RandomInit(EmbeddingHeuristic):
     """What the architecture gives before anything is learned."""
 
-    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
-        super().__init__(config, graph)
-        assert config.encoder
-        self.encoder: Encoder = ENCODERS[config.encoder.kind].build(config.encoder, graph)
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
 
     @torch.no_grad()
     def embed(self, graph: MessageGraph) -> Tensor:
         """The untrained layers side by side."""
         self.eval()
         return torch.cat(self.encoder(graph, None), dim=1)
+
+
+class PersonalizedPageRank(Method):
+    """ppr_u(v) + ppr_v(u); directions and weights do not count, as for common neighbors.
+
+    With S = D^-1/2 A D^-1/2 and F = α (I - (1-α) S)^-1 this is F_uv (√(d_v/d_u) + √(d_u/d_v)): one
+    end of each pair is enough, and F is symmetric, so that the iteration may be an accelerated one.
+    """
+
+    trains: ClassVar[bool] = False
+
+    def encode(self, graph: MessageGraph) -> sp.csr_array:
+        """The edges as a matrix."""
+        return edge_matrix(graph)
+
+    def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
+        """Head after head, some at once."""
+        head, tail = pairs.numpy()
+        degree = pagerank.degrees(encoded)
+        # As the head the end that comes more often, or else is better joined: few heads are enough.
+        often = np.bincount(pairs.numpy().ravel(), minlength=degree.size) + degree / degree.size
+        swap = often[tail] > often[head]
+        head, tail = np.where(swap, tail, head), np.where(swap, head, tail)
+        heads, row = np.unique(head, return_inverse=True)
+        self._require_affordable(heads.size * encoded.nnz * pagerank.ROUNDS)
+        walk = pagerank.walk_matrix(encoded)
+        scores = np.zeros(head.size)
+        for start in range(0, heads.size, _HEADS_AT_ONCE):
+            some = heads[start : start + _HEADS_AT_ONCE]
+            here = np.flatnonzero((row >= start) & (row < start + some.size))
+            scores[here] = pagerank.resolvent(walk, some)[tail[here], row[here] - start]
+        ratio = np.sqrt(degree[head] / degree[tail])
+        return torch.from_numpy(scores * (ratio + 1 / ratio)).float()
+
+    def _require_affordable(self, products: int) -> None:
+        if products > pagerank.MOST_PRODUCTS:
+            raise UnsupportedError(
+                f"method {self.name!r} would take {products:.0e} products for these pairs and "
+                f"{pagerank.MOST_PRODUCTS:.0e} are allowed: score fewer pairs, or leave it out"
+            )

@@ -5,27 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import normalize, softplus
 
+from mgae.core.encoders import Encoder
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.embedding import EmbeddingMethod, EmbeddingSettings
+from mgae.core.methods.embedding import EmbeddingMethod
 from mgae.core.ops.rows import AlteredRows, MultipliedOnce
 from mgae.core.seeding import Generators
-from mgae.registry import METHODS
-from mgae.runs.config import RunConfig
 
-# The original codes: one wide layer, word counts as shares, the training loss picks the epoch.
-_ENCODER = {
-    "kind": "gcn",
-    "num_layers": 1,
-    "hidden_channels": 512,
-    "act": "prelu",
-    "dropout": 0.0,
-    "row_normalize": True,
-}
-_TRAIN = {"learning_rate": 0.001, "epochs": 2000, "patience": 50, "clip": 0.0, "monitor": "loss"}
 _TINY = 1e-30
 
 
@@ -48,20 +36,12 @@ class Discriminator(nn.Module):
         nn.init.zeros_(self.bias)
 
 
-@METHODS.register(
-    "dgi",
-    settings=EmbeddingSettings,
-    summary="deep graph infomax: nodes against a summary of the whole graph",
-    paper="Veličković et al., Deep Graph Infomax, 2019",
-    parts={"encoder": _ENCODER},
-    train=_TRAIN,
-)
 class DeepGraphInfomax(EmbeddingMethod):
-    """One summary for all nodes: the sigmoid of their mean."""
+    """Deep graph infomax: one summary for all nodes, the sigmoid of their mean."""
 
-    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
-        super().__init__(config, graph)
-        self.discriminator = Discriminator(self.encoder.settings.hidden_channels)
+    def __init__(self, encoder: Encoder, cosine: bool = True) -> None:
+        super().__init__(encoder, cosine)
+        self.discriminator = Discriminator(encoder.hidden_channels)
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """One step: the nodes as they are, and with shuffled features."""
@@ -78,32 +58,34 @@ class DeepGraphInfomax(EmbeddingMethod):
         return cross_entropy(self.discriminator(real, summary), self.discriminator(fake, summary))
 
 
-class GICSettings(EmbeddingSettings):
-    """The clusters, and how much they count."""
-
-    alpha: float = Field(0.5, ge=0, le=1, description="share of the graph's summary in the loss")
-    clusters: int = Field(128, ge=1, description="K, at most as many as nodes")
-    beta: float = Field(100.0, gt=0, description="inverse temperature of the soft assignment")
-    iterations: int = Field(10, ge=1, description="k-means steps before the differentiable one")
-
-
-@METHODS.register(
-    "gic",
-    settings=GICSettings,
-    summary="graph infoclust: nodes against the graph's summary and their cluster's",
-    paper="Mavromatis and Karypis, Graph InfoClust, 2021",
-    parts={"encoder": {**_ENCODER, "hidden_channels": 64}},
-    train=_TRAIN,
-)
 class GraphInfoClust(DeepGraphInfomax):
-    """Besides the whole graph each node has its clusters, mixed as it belongs to them."""
+    """Besides the whole graph each node has its clusters, mixed as it belongs to them.
 
-    settings: GICSettings
+    Args:
+        encoder: gives the layers.
+        num_nodes: of the graph to train on.
+        cosine: whether a link is scored by unit vectors.
+        alpha: share of the graph's summary in the loss.
+        clusters: K, at most as many as nodes.
+        beta: inverse temperature of the soft assignment.
+        iterations: k-means steps before the differentiable one.
+    """
+
     start: Tensor
 
-    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
-        super().__init__(config, graph)
-        shape = min(self.settings.clusters, graph.num_nodes), self.encoder.settings.hidden_channels
+    def __init__(
+        self,
+        encoder: Encoder,
+        num_nodes: int,
+        cosine: bool = True,
+        alpha: float = 0.5,
+        clusters: int = 128,
+        beta: float = 100.0,
+        iterations: int = 10,
+    ) -> None:
+        super().__init__(encoder, cosine)
+        self.alpha, self.beta, self.iterations = alpha, beta, iterations
+        shape = min(clusters, num_nodes), encoder.hidden_channels
         self.register_buffer("start", torch.rand(shape))
 
     def reset_parameters(self) -> None:
@@ -115,8 +97,7 @@ class GraphInfoClust(DeepGraphInfomax):
         """α times the graph's loss, 1 − α times the clusters'."""
         summary = torch.sigmoid(self.summaries(real))
         clusters = cross_entropy((real * summary).sum(dim=1), (fake * summary).sum(dim=1))
-        alpha = self.settings.alpha
-        return alpha * super().loss(real, fake) + (1 - alpha) * clusters
+        return self.alpha * super().loss(real, fake) + (1 - self.alpha) * clusters
 
     def summaries(self, h: Tensor) -> Tensor:
         """Each node's mixture of cluster centers: [n, d].
@@ -125,9 +106,9 @@ class GraphInfoClust(DeepGraphInfomax):
         """
         unit, centers = normalize(h), self.start
         with torch.no_grad():
-            for _ in range(self.settings.iterations):
-                centers, _ = soft_means(unit, centers, self.settings.beta)
-        centers, shares = soft_means(unit, centers, self.settings.beta)
+            for _ in range(self.iterations):
+                centers, _ = soft_means(unit, centers, self.beta)
+        centers, shares = soft_means(unit, centers, self.beta)
         return shares @ centers
 
 

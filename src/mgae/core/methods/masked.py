@@ -1,125 +1,185 @@
-"""Masked graph autoencoders: hide edges, encode the rest, predict the hidden ones."""
+"""Masked graph autoencoders (Algorithm 1): mask, encode, decode, loss."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Sequence
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
-from mgae.core.decoders import MLP, MLPSettings
+from mgae.core.decoders import MLP, Decoder
+from mgae.core.encoders import Encoder, LayeredEncoder
 from mgae.core.errors import ConfigError
 from mgae.core.graph import MessageGraph
+from mgae.core.losses import Loss
 from mgae.core.masks import Mask, MaskedEdges
-from mgae.core.methods.hiding import require_hidden
-from mgae.core.methods.linkautoencoder import LinkAutoencoder
-from mgae.core.methods.sampled import SampledMode
+from mgae.core.methods.linkmodel import LinkModel
+from mgae.core.negatives import NegativeSampler
+from mgae.core.ops.neighborhood import Neighborhood
+from mgae.core.ops.rows import take_rows
 from mgae.core.seeding import Generators
-from mgae.registry import MASKS, METHODS
-from mgae.runs.config import RunConfig
-from mgae.settings import PartSettings
 
 
-@METHODS.register(
-    "selftask",
-    summary="EdgeMask: hidden edges, told from random pairs by an MLP on |h_u - h_v|",
-    paper="Jin et al., Self-supervised Learning on Graphs: Deep Insights and New Direction, 2020",
-    parts={
-        "mask": {"kind": "undirected"},
-        "encoder": {"kind": "gcn"},
-        "decoder": {"kind": "mlp", "combine": "absdiff"},
-        "loss": {"kind": "bce"},
-    },
-    samples=True,
-)
-@METHODS.register(
-    "mgae",
-    summary="masked graph autoencoder with the cross-correlation decoder",
-    paper="Tan et al., MGAE: Masked Autoencoders for Self-Supervised Learning on Graphs, 2022",
-    parts={
-        "mask": {"kind": "undirected"},
-        "encoder": {"kind": "gcn"},
-        "decoder": {"kind": "cross-correlation"},
-        "loss": {"kind": "bce"},
-    },
-    samples=True,
-)
-class MaskedGraphAutoencoder(LinkAutoencoder):
-    """Algorithm 1 of the paper, with every part a choice."""
+class MaskedGraphAutoencoder(LinkModel):
+    """Hides edges, encodes the rest, and predicts the hidden ones.
 
-    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
-        super().__init__(config, graph)
-        assert config.mask
-        self.mask: Mask = MASKS[config.mask.kind].build(config.mask)
-        self.sampled = self._sampled_mode() if config.train.fanouts else None
+    Args:
+        mask: divides the edges into visible and masked ones.
+        encoder: reads the visible edges and gives every layer.
+        decoder: scores pairs of nodes from all layers of both ends.
+        loss: compares masked edges with pairs that are no edges.
+        step_size: masked edges per optimizer step; None: all of them.
+        chunk_size: pairs that the decoder holds at once.
+        fanouts: neighbors kept per node, hop by hop: a step then encodes what its own pairs can
+            reach, and memory follows the step (sampled mode); None: the whole graph is encoded.
 
-    def _sampled_mode(self) -> SampledMode:
-        return SampledMode(self.mask, self.encoder, self.decoder, self.loss, self.config.train)
+    Raises:
+        ConfigError: if a part cannot be used in sampled mode.
+    """
 
-    def divide(self, graph: MessageGraph, generator: torch.Generator) -> MaskedEdges:
-        """A new mask."""
-        edges = self.mask(graph, generator)
-        require_hidden(edges.masked.size(1), self.mask.ratio)
-        return edges
+    samplable = True
+
+    def __init__(
+        self,
+        mask: Mask,
+        encoder: Encoder,
+        decoder: Decoder,
+        loss: Loss,
+        step_size: int | None = None,
+        chunk_size: int = 8192,
+        fanouts: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(encoder, decoder, loss, step_size, chunk_size)
+        self.mask, self.fanouts = mask, fanouts
+        if fanouts is not None:
+            self._require_samplable(fanouts)
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
-        """A new mask, then one step for each ``train.step_size`` masked edges."""
-        if self.sampled is None:
-            yield from super().losses(graph, generators)
+        """Mask anew, then yield one loss for each ``step_size`` masked edges."""
+        if self.fanouts is not None:
+            yield from self._sampled_losses(graph, self.fanouts, generators)
             return
-        yield from ((loss, "model") for loss in self.sampled.losses(graph, generators))
+        edges, sampler = self.mask(graph, generators["mask"]), NegativeSampler.of(graph)
+        self._require_targets(edges.masked.size(1))
+        for positives in edges.masked.split(self.step_size or edges.masked.size(1), dim=1):
+            negatives = self.loss.draw(positives, sampler, generators["negatives"])
+            layers = self.encoder(edges.visible, generators["dropout"])
+            extra = self.extra_loss(layers, edges, generators)
+            loss = self.decoded_loss(layers, positives, negatives, generators)
+            yield loss if extra is None else loss + extra, "model"
+
+    def decoded_loss(
+        self, layers: list[Tensor], positives: Tensor, negatives: Tensor, generators: Generators
+    ) -> Tensor:
+        """Decode masked edges [2, n] and their negatives [2, n, m], and compare them."""
+        chance = generators["dropout"]
+        return self.loss(self.decoder, layers, positives, negatives, chance, self.chunk_size)
+
+    def extra_loss(
+        self, layers: list[Tensor], edges: MaskedEdges, generators: Generators
+    ) -> Tensor | None:
+        """Return the loss of what a subclass learns besides the masked edges."""
+        return None
+
+    def _sampled_losses(
+        self, graph: MessageGraph, fanouts: Sequence[int], generators: Generators
+    ) -> Iterator[tuple[Tensor, str]]:
+        """Do the same with a step that encodes what its own pairs can reach."""
+        hidden, sampler = self.mask.hide(graph, generators["mask"]), NegativeSampler.of(graph)
+        self._require_targets(hidden.count)
+        neighbors = hidden.neighbor_sampler()
+        for positives in hidden.steps(self.step_size, generators["mask"]):
+            negatives = self.loss.draw(positives, sampler, generators["negatives"])
+            ends = torch.cat([positives.flatten(), negatives[negatives >= 0]])
+            nodes = torch.unique(ends)
+            reached = neighbors.sample(nodes, fanouts, generators["mask"])
+            assert isinstance(self.encoder, LayeredEncoder)
+            layers = encode_neighborhood(self.encoder, graph, reached, generators["dropout"])
+            # The layers are those of ``nodes``; a tail of -1 is no pair, and stays none.
+            local = torch.searchsorted(nodes, negatives).where(negatives >= 0, -1)
+            edges = torch.searchsorted(nodes, positives)
+            yield self.decoded_loss(layers, edges, local, generators), "model"
+
+    def _require_targets(self, count: int) -> None:
+        if count == 0:
+            raise ConfigError(
+                f"mask.ratio {self.mask.ratio} hides no edge of this graph, "
+                "so there is nothing to predict: raise it"
+            )
+
+    def _require_samplable(self, fanouts: Sequence[int]) -> None:
+        if len(fanouts) != self.encoder.num_layers:
+            raise ConfigError(
+                "train.fanouts must have a number for each layer: it has "
+                f"{len(fanouts)} and encoder.num_layers is {self.encoder.num_layers}"
+            )
+        if not self.loss.samplable:
+            raise ConfigError(
+                "loss.kind 'softmax' scores every node, and train.fanouts has only some encoded: "
+                "use 'sampled-softmax', or leave train.fanouts out"
+            )
+        if not self.mask.samplable:
+            raise ConfigError(
+                "train.fanouts goes with mask.kind 'undirected' or 'directed': "
+                "choose one of them, or leave train.fanouts out"
+            )
+        if not self.encoder.samplable:
+            raise ConfigError("this encoder needs the whole graph: leave train.fanouts out")
 
 
-class MaskGAESettings(PartSettings):
-    """What the nodes' degrees are worth."""
+def encode_neighborhood(
+    encoder: LayeredEncoder,
+    graph: MessageGraph,
+    reached: Neighborhood,
+    generator: torch.Generator | None,
+) -> list[Tensor]:
+    """Return every layer's output for the first nodes of a neighborhood: K tensors [n, d].
 
-    alpha: float = Field(0.003, ge=0, description="weight of the degree loss")
-    degree_channels: int = Field(64, ge=1, description="width of the MLP that reads a degree")
-    degree_dropout: float = Field(0.2, ge=0, lt=1, description="dropout in that MLP")
+    A layer is formed on the nodes that later layers still need: one hop less each time.
+    """
+    h = encoder.inputs.drop(take_rows(encoder.inputs.whole(graph), reached.nodes), generator)
+    hops = reversed(range(len(reached.ends) - 1))
+    outputs = encoder.propagate_along([reached.adjacency(hop) for hop in hops], h, generator)
+    return [output[: reached.ends[0]] for output in outputs]
 
 
-@METHODS.register(
-    "maskgae",
-    settings=MaskGAESettings,
-    summary="masked paths, a hadamard MLP, and each node's count of hidden edges",
-    paper="Li et al., What's Behind the Mask: Understanding Masked Graph Modeling, 2023",
-    parts={
-        "mask": {"kind": "path"},
-        "encoder": {"kind": "gcn"},
-        "decoder": {"kind": "mlp", "combine": "hadamard"},
-        "loss": {"kind": "bce"},
-    },
-)
 class MaskGAE(MaskedGraphAutoencoder):
-    """A masked autoencoder that also regresses how many edges of a node are hidden."""
+    """Also regresses how many edges of a node are hidden (Li et al., 2023).
 
-    def __init__(self, config: RunConfig, graph: MessageGraph) -> None:
-        super().__init__(config, graph)
-        self.settings = cast(MaskGAESettings, config.method)
-        mlp = MLPSettings(
-            kind="degree",
-            hidden_channels=self.settings.degree_channels,
-            dropout=self.settings.degree_dropout,
-        )
-        self.degree = MLP(self.decoded.hidden_channels, mlp)
+    Args:
+        mask, encoder, decoder, loss, step_size, chunk_size: as `MaskedGraphAutoencoder` has them.
+        alpha: weight of the degree loss.
+        degree_channels: width of the MLP that reads a degree.
+        degree_dropout: dropout in that MLP.
+    """
 
-    def _sampled_mode(self) -> SampledMode:
-        raise ConfigError(
-            f"method {self.name!r} needs every node's degree: leave train.fanouts out"
-        )
+    samplable = False
 
-    def represent(
-        self, edges: MaskedEdges, generators: Generators
-    ) -> tuple[list[Tensor], Tensor | None]:
-        """The layers, and α times the mean squared error of the degrees."""
-        layers, _ = super().represent(edges, generators)
-        hidden = torch.bincount(edges.masked.flatten(), minlength=self.num_nodes)
-        found = self.degree(layers[-1], generators["dropout"])
-        return layers, self.settings.alpha * mse_loss(found, hidden.to(found.dtype))
+    def __init__(
+        self,
+        mask: Mask,
+        encoder: Encoder,
+        decoder: Decoder,
+        loss: Loss,
+        step_size: int | None = None,
+        chunk_size: int = 8192,
+        alpha: float = 0.003,
+        degree_channels: int = 64,
+        degree_dropout: float = 0.2,
+    ) -> None:
+        super().__init__(mask, encoder, decoder, loss, step_size, chunk_size)
+        self.alpha = alpha
+        self.degree = MLP(encoder.hidden_channels, degree_channels, dropout=degree_dropout)
+
+    def extra_loss(
+        self, layers: list[Tensor], edges: MaskedEdges, generators: Generators
+    ) -> Tensor | None:
+        """Return α times the mean squared error of the degrees."""
+        hidden = torch.bincount(edges.masked.flatten(), minlength=layers[-1].size(0))
+        degrees = self.degree(layers[-1], generators["dropout"])
+        return self.alpha * mse_loss(degrees, hidden.to(degrees.dtype))
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
-        """The degree's MLP is clipped apart too."""
+        """Return one group; the degree's MLP is clipped apart too."""
         return {"model": [self.encoder, self.decoder, self.degree]}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from mgae.core.ops.adjacency import Adjacency
 from mgae.core.ops.sampling import IsHidden, sample_edges
+from mgae.core.ops.sparse import Adjacency
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,6 @@
-"""TRAIN: the only loop of the project, and what it needs to be stopped and gone on with."""
+"""TRAIN: the only loop of the project, and what it needs to be stopped and resumed."""
 
-from mgae.core.training.checkpoint import Checkpoints
-from mgae.core.training.loop import Fit, train
-from mgae.core.training.state import EpochRecord
+from mgae.core.training.checkpoint import CheckpointStore, Snapshot
+from mgae.core.training.loop import EpochRecord, Fit, fit
 
-__all__ = ["Checkpoints", "EpochRecord", "Fit", "train"]
+__all__ = ["CheckpointStore", "EpochRecord", "Fit", "Snapshot", "fit"]

@@ -1,28 +1,48 @@
-"""The training loop."""
+"""The training loop: the only one, and the only place where an optimizer steps."""
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from statistics import fmean
+from typing import TYPE_CHECKING
 
-from mgae.core.errors import UnsupportedError
+import torch
+from torch import Tensor, nn
+
+from mgae.core.errors import TrainingError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
-from mgae.core.training.checkpoint import Checkpoints
-from mgae.core.training.state import EpochRecord, State
-from mgae.runs.sections import TrainSettings
+from mgae.core.training.checkpoint import CheckpointStore, Snapshot
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 # A model picked up to here is hardly trained.
 FIRST_EPOCHS = 5
 
 
 @dataclass(frozen=True)
+class EpochRecord:
+    """A line of the history; ``score`` is the validation metric, None if it was not measured."""
+
+    epoch: int
+    loss: float
+    score: float | None
+
+
+OnEpoch = Callable[[EpochRecord], None]
+
+
+@dataclass(frozen=True)
 class Fit:
     """How a training went; the method holds the weights of ``best_epoch``.
 
-    ``best_score`` is its validation score, or its loss with a minus where the loss picks;
-    ``seconds_before`` went into epochs of a process that was broken off.
+    ``best_score`` is its validation score, or minus its loss if the loss picks the epoch;
+    ``seconds_before`` went into epochs of a process that was stopped.
     """
 
     history: tuple[EpochRecord, ...]
@@ -37,36 +57,52 @@ class Fit:
 
     @property
     def is_hardly_trained(self) -> bool:
-        """Whether what was picked is close to where it started."""
+        """Whether the best epoch is close to the start."""
         return 0 < self.best_epoch <= FIRST_EPOCHS
 
 
-OnEpoch = Callable[[EpochRecord], None]
-
-
-def train(
+def fit(
     method: Method,
-    graph: MessageGraph,
-    settings: TrainSettings,
-    generators: Generators,
-    validate: Callable[[], float] | None,
-    checkpoints: Checkpoints | None = None,
+    graph: MessageGraph | Data,
+    *,
+    epochs: int = 200,
+    patience: int = 50,
+    learning_rate: float = 0.01,
+    weight_decay: float = 0.0,
+    clip: float = 1.0,
+    eval_every: int = 1,
+    validate: Callable[[], float] | None = None,
+    generators: Generators | int = 0,
+    checkpoints: CheckpointStore | None = None,
     on_epoch: OnEpoch = lambda record: None,
 ) -> Fit:
     """Train until the patience or the epochs run out; then restore the best epoch's weights.
 
-    ``validate`` gives the score that picks the epoch; without it the lowest loss does, and the
-    weights are those that its step led to. The patience counts up to the last epoch so judged.
-    With ``checkpoints`` the training goes on from the newest one, and a training that is broken
-    off leaves one of the last whole epoch.
+    Args:
+        method: what to train.
+        graph: the edges to learn from.
+        epochs: at most so many.
+        patience: epochs without a better score.
+        learning_rate, weight_decay: of Adam.
+        clip: largest gradient norm of a module; 0: any.
+        eval_every: epochs between two validations.
+        validate: returns the score that picks the epoch; without it the lowest loss does, and the
+            weights are those that its step led to.
+        generators: the named generators, or a seed for them.
+        checkpoints: the training goes on from the newest one, and a training that is interrupted
+            leaves one of the last whole epoch.
+        on_epoch: called after each epoch, and for each one of a checkpoint.
 
     Raises:
-        TrainingError: where a loss or a validation score is not finite.
-        UnsupportedError: where the method is not one that trains.
+        TrainingError: if a loss or a validation score is not finite.
+        UnsupportedError: if the method is not one that trains.
     """
     if not method.trains:
         raise UnsupportedError(f"method {method.name!r} is not trained")
-    state = State(method, settings, generators)
+    graph = graph if isinstance(graph, MessageGraph) else MessageGraph.of(graph)
+    generators = Generators(generators) if isinstance(generators, int) else generators
+    stepper = Stepper(method, learning_rate, weight_decay, clip)
+    state = State(stepper, generators, epochs, patience, eval_every)
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
         state.restore(saved)
         for record in state.history:
@@ -77,7 +113,7 @@ def train(
             state.finish_epoch(loss, validate)
             on_epoch(state.history[-1])
             if checkpoints is not None:
-                checkpoints.keep(state.snapshot(), settings.checkpoint_seconds)
+                checkpoints.keep(state.snapshot())
     except KeyboardInterrupt:
         if checkpoints is not None:
             checkpoints.write_kept()
@@ -87,3 +123,130 @@ def train(
     method.load_state_dict(state.best_weights)
     method.eval()
     return Fit(tuple(state.history), state.best_epoch, state.best_score, state.seconds_before)
+
+
+class Stepper:
+    """One optimizer for each group of a method's parameters."""
+
+    def __init__(
+        self, method: Method, learning_rate: float, weight_decay: float = 0.0, clip: float = 1.0
+    ) -> None:
+        self.method, self.learning_rate, self.clip = method, learning_rate, clip
+        self.groups, rates = method.parameter_groups(), method.learning_rates()
+        self.optimizers = {
+            name: torch.optim.Adam(
+                [parameter for module in modules for parameter in module.parameters()],
+                lr=rates.get(name, learning_rate),
+                weight_decay=weight_decay,
+                fused=True,
+            )
+            for name, modules in self.groups.items()
+        }
+
+    def step(self, loss: Tensor, group: str) -> None:
+        """Move one group of parameters down the gradient of a loss."""
+        optimizer = self.optimizers[group]
+        optimizer.zero_grad()
+        loss.backward()
+        if self.clip:
+            for module in self.groups[group]:
+                if parameters := list(module.parameters()):
+                    nn.utils.clip_grad_norm_(parameters, self.clip)
+        optimizer.step()
+
+
+class State:
+    """Everything that changes from epoch to epoch, and its way into a snapshot and back."""
+
+    def __init__(
+        self, stepper: Stepper, generators: Generators, epochs: int, patience: int, eval_every: int
+    ) -> None:
+        self.method, self.stepper, self.generators = stepper.method, stepper, generators
+        self.epochs, self.patience, self.eval_every = epochs, patience, eval_every
+        self.history: list[EpochRecord] = []
+        self.best_epoch, self.best_score = 0, -math.inf
+        self.best_weights = _copied(self.method.state_dict())
+        self.seconds_before, self.started = 0.0, time.perf_counter()
+
+    @property
+    def finished(self) -> bool:
+        """Out of epochs or out of patience."""
+        tired = self._last_judged - self.best_epoch >= self.patience
+        return len(self.history) >= self.epochs or (tired and self.best_epoch > 0)
+
+    @property
+    def _last_judged(self) -> int:
+        """The last epoch that could have been the best: not every one is validated."""
+        scored = (record.epoch for record in reversed(self.history) if record.score is not None)
+        return next(scored, len(self.history))
+
+    def run_epoch(self, graph: MessageGraph) -> float:
+        """Take all steps of one epoch; return the mean loss of group ``model``, or of all."""
+        self.method.train()
+        losses: list[tuple[str, float]] = []
+        for loss, group in self.method.losses(graph, self.generators):
+            losses.append((group, float(loss.detach())))
+            self._check_finite("loss", losses[-1][1])
+            self.stepper.step(loss, group)
+        shown = [value for group, value in losses if group == "model"]
+        return fmean(shown or [value for _, value in losses])
+
+    def _check_finite(self, what: str, value: float) -> None:
+        if not math.isfinite(value):
+            raise TrainingError(
+                f"the {what} is {value} in epoch {len(self.history) + 1}: lower "
+                f"train.learning_rate from {self.stepper.learning_rate}, or scale the features"
+            )
+
+    def finish_epoch(self, loss: float, validate: Callable[[], float] | None) -> None:
+        """Validate if it is time to, and keep the best weights."""
+        epoch = len(self.history) + 1
+        due = epoch % self.eval_every == 0 or epoch == self.epochs
+        score = validate() if validate is not None and due else None
+        if score is not None:
+            self._check_finite("validation score", score)
+        self.history.append(EpochRecord(epoch, loss, score))
+        merit = -loss if validate is None else score
+        if merit is not None and merit > self.best_score:
+            self.best_epoch, self.best_score = epoch, merit
+            self.best_weights = _copied(self.method.state_dict())
+
+    def snapshot(self) -> Snapshot:
+        """Copy all that is needed to go on from here."""
+        tensors = {f"best/{key}": value for key, value in self.best_weights.items()}
+        tensors |= {f"method/{key}": v for key, v in _copied(self.method.state_dict()).items()}
+        tensors |= {f"generator/{key}": value for key, value in self.generators.state().items()}
+        for name, optimizer in self.stepper.optimizers.items():
+            for index, values in optimizer.state_dict()["state"].items():
+                tensors |= {f"adam/{name}/{index}/{k}": v.clone() for k, v in values.items()}
+        return Snapshot(
+            tensors,
+            {
+                "history": [asdict(record) for record in self.history],
+                "best_epoch": self.best_epoch,
+                "best_score": None if self.best_epoch == 0 else self.best_score,
+                "seconds": self.seconds_before + time.perf_counter() - self.started,
+            },
+        )
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Take everything back to a snapshot."""
+        part = snapshot.part
+        self.best_weights = part("best")
+        self.method.load_state_dict(part("method"))
+        self.generators.restore(part("generator"))
+        for name, optimizer in self.stepper.optimizers.items():
+            state: dict[int, dict[str, Tensor]] = {}
+            for key, value in part(f"adam/{name}").items():
+                index, field_name = key.split("/")
+                state.setdefault(int(index), {})[field_name] = value
+            optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
+        self.history = [EpochRecord(**record) for record in snapshot.facts["history"]]
+        self.best_epoch = snapshot.facts["best_epoch"]
+        self.seconds_before = snapshot.facts.get("seconds", 0.0)
+        best_score = snapshot.facts["best_score"]
+        self.best_score = -math.inf if best_score is None else best_score
+
+
+def _copied(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    return {name: value.detach().clone() for name, value in weights.items()}

@@ -11,9 +11,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
-from mgae.core.graph import MessageGraph
+from mgae.core.graph import MessageGraph, random_orientation
 from mgae.core.negatives import NegativeSampler
-from mgae.runs.sections import SplitSettings
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +91,7 @@ def has_official_split(graph: Data) -> bool:
 
 
 def split_links(
-    graph: MessageGraph, settings: SplitSettings, generator: torch.Generator
+    graph: MessageGraph, val_ratio: float, test_ratio: float, generator: torch.Generator
 ) -> LinkSplit:
     """Hold out random edges, and draw as many distinct negatives for each held-out part.
 
@@ -103,7 +102,7 @@ def split_links(
     Raises:
         GraphError: where no edge would be left to train on.
     """
-    num_val, num_test = _held_out_counts(graph.pairs.size(1), settings)
+    num_val, num_test = _held_out_counts(graph.pairs.size(1), val_ratio, test_ratio)
     order = torch.randperm(graph.pairs.size(1), generator=generator)
     part = torch.zeros_like(order)  # 0 train, 1 val, 2 test
     part[order[:num_val]], part[order[num_val : num_val + num_test]] = 1, 2
@@ -127,14 +126,14 @@ def _edges_of(graph: MessageGraph, part: Tensor, number: int, generator: torch.G
     return graph.edge_index[:, part[graph.pair_of_edge] == number]
 
 
-def _held_out_counts(num_pairs: int, settings: SplitSettings) -> tuple[int, int]:
+def _held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tuple[int, int]:
     num_val, num_test = (
         max(1, math.floor(ratio * num_pairs + 1e-9)) if ratio else 0
-        for ratio in (settings.val_ratio, settings.test_ratio)
+        for ratio in (val_ratio, test_ratio)
     )
     if num_val + num_test >= num_pairs:
         raise GraphError(
-            f"split.val_ratio {settings.val_ratio} and split.test_ratio {settings.test_ratio} "
+            f"split.val_ratio {val_ratio} and split.test_ratio {test_ratio} "
             f"leave none of {num_pairs:,} edges to train on: lower them"
         )
     return num_val, num_test
@@ -161,9 +160,3 @@ def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
     if graph.edge_weight is not None:
         weight = torch.cat([graph.edge_weight, torch.ones(added.size(1))])[torch.from_numpy(first)]
     return replace(graph, edge_index=edges, edge_weight=weight, by_source=None)
-
-
-def random_orientation(pairs: Tensor, generator: torch.Generator) -> Tensor:
-    """Each of ``pairs`` [2, n] as it is or turned around, by the toss of a coin."""
-    turned = torch.randint(2, (pairs.size(1),), generator=generator).bool()
-    return torch.where(turned, pairs.flip(0), pairs)

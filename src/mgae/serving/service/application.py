@@ -15,7 +15,6 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
-from mgae.core.encoders import EncoderSettings
 from mgae.core.errors import UnsupportedError
 from mgae.data.datasets.catalogue import statistics
 from mgae.serving.maps import NodeMap, node_map, palette
@@ -125,7 +124,7 @@ def _info(predictor: Predictor, found: NodeMap | None, test: dict[str, float]) -
     config, graph = predictor.config, predictor.graph
     counts = statistics(graph)
     width = None if found is None else int(predictor.embed([predictor.node_ids[0]]).shape[1])
-    encoder = [config.encoder.kind] if isinstance(config.encoder, EncoderSettings) else []
+    encoder = [] if config.encoder is None else [config.encoder.kind]
     return shapes.Info(
         graph=Path(config.graph).name,
         nodes=predictor.num_nodes,
