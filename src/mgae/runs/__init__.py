@@ -1,0 +1,1 @@
+"""A run: its configuration, its pipeline, its directory and its results."""

@@ -1,0 +1,224 @@
+"""The names, settings and default parts of the methods.
+
+``parts`` are the parts that a method takes, each with its defaults; ``train`` are defaults of the
+training that differ from those of `TrainSettings`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from mgae.registry import METHODS
+from mgae.settings import PartSettings
+
+_MASKED: dict[str, Any] = {
+    "mask": {"kind": "undirected"},
+    "encoder": {"kind": "gcn"},
+    "decoder": {"kind": "cross-correlation"},
+    "loss": {"kind": "bce"},
+}
+
+
+class MaskGAESettings(PartSettings):
+    """What the nodes' degrees are worth."""
+
+    alpha: float = Field(0.003, ge=0, description="weight of the degree loss")
+    degree_channels: int = Field(64, ge=1, description="width of the MLP that reads a degree")
+    degree_dropout: float = Field(0.2, ge=0, lt=1, description="dropout in that MLP")
+
+
+METHODS.add(
+    "mgae",
+    "mgae.core:MaskedGraphAutoencoder",
+    summary="masked graph autoencoder with the cross-correlation decoder",
+    paper="Tan et al., MGAE: Masked Autoencoders for Self-Supervised Learning on Graphs, 2022",
+    parts=_MASKED,
+)
+METHODS.add(
+    "selftask",
+    "mgae.core:MaskedGraphAutoencoder",
+    summary="EdgeMask: hidden edges against random pairs, by an MLP on |h_u - h_v|",
+    paper="Jin et al., Self-supervised Learning on Graphs: Deep Insights and New Direction, 2020",
+    parts={**_MASKED, "decoder": {"kind": "mlp", "combine": "absdiff"}},
+)
+METHODS.add(
+    "maskgae",
+    "mgae.core:MaskGAE",
+    settings=MaskGAESettings,
+    summary="masked paths, a hadamard MLP, and each node's count of hidden edges",
+    paper="Li et al., What's Behind the Mask: Understanding Masked Graph Modeling, 2023",
+    parts={
+        **_MASKED,
+        "mask": {"kind": "path"},
+        "decoder": {"kind": "mlp", "combine": "hadamard"},
+    },
+)
+
+_AUTOENCODER: dict[str, Any] = {
+    "encoder": {"kind": "gcn", "act_last": False},
+    "decoder": {"kind": "inner-product"},
+    "loss": {"kind": "bce"},
+}
+
+
+class AdversarySettings(PartSettings):
+    """The discriminator, and how it learns."""
+
+    discriminator_channels: int = Field(64, ge=1, description="width of its two hidden layers")
+    discriminator_learning_rate: float = Field(
+        0.001, gt=0, le=100, description="Adam's learning rate for the discriminator"
+    )
+    discriminator_steps: int = Field(1, ge=1, description="its steps before each of the model's")
+
+
+METHODS.add(
+    "gae",
+    "mgae.core:GraphAutoencoder",
+    summary="graph autoencoder: the observed edges against random pairs",
+    paper="Kipf and Welling, Variational Graph Auto-Encoders, 2016",
+    parts=_AUTOENCODER,
+)
+METHODS.add(
+    "vgae",
+    "mgae.core:VariationalGraphAutoencoder",
+    summary="variational graph autoencoder: a normal distribution for each node",
+    paper="Kipf and Welling, Variational Graph Auto-Encoders, 2016",
+    parts=_AUTOENCODER,
+)
+METHODS.add(
+    "arge",
+    "mgae.core:AdversarialAutoencoder",
+    settings=AdversarySettings,
+    summary="graph autoencoder whose embeddings a discriminator takes for normal draws",
+    paper="Pan et al., Adversarially Regularized Graph Autoencoder for Graph Embedding, 2018",
+    parts=_AUTOENCODER,
+)
+METHODS.add(
+    "argva",
+    "mgae.core:AdversarialVariationalAutoencoder",
+    settings=AdversarySettings,
+    summary="variational graph autoencoder with the discriminator of arge",
+    paper="Pan et al., Adversarially Regularized Graph Autoencoder for Graph Embedding, 2018",
+    parts=_AUTOENCODER,
+)
+
+# The original codes: one wide layer, word counts as shares, the training loss picks the epoch.
+_INFOMAX = {
+    "kind": "gcn",
+    "num_layers": 1,
+    "hidden_channels": 512,
+    "act": "prelu",
+    "dropout": 0.0,
+    "row_normalize": True,
+}
+_INFOMAX_TRAIN = {
+    "learning_rate": 0.001,
+    "epochs": 2000,
+    "patience": 50,
+    "clip": 0.0,
+    "monitor": "loss",
+}
+
+
+class EmbeddingSettings(PartSettings):
+    """How two embeddings become the score of a link."""
+
+    cosine: bool = Field(
+        True, description="score a link by the inner product of unit vectors, not of any length"
+    )
+
+
+class GICSettings(EmbeddingSettings):
+    """The clusters, and how much they count."""
+
+    alpha: float = Field(0.5, ge=0, le=1, description="share of the graph's summary in the loss")
+    clusters: int = Field(128, ge=1, description="K, at most as many as nodes")
+    beta: float = Field(100.0, gt=0, description="inverse temperature of the soft assignment")
+    iterations: int = Field(10, ge=1, description="k-means steps before the differentiable one")
+
+
+class GraphMAESettings(EmbeddingSettings):
+    """How much is hidden, and how an error counts."""
+
+    mask_ratio: float = Field(0.5, gt=0, le=1, description="share of the nodes that are hidden")
+    replace_ratio: float = Field(
+        0.05, ge=0, lt=1, description="share of the hidden nodes that get another node's features"
+    )
+    gamma: float = Field(3.0, ge=1, description="power of the scaled cosine error")
+
+
+METHODS.add(
+    "dgi",
+    "mgae.core:DeepGraphInfomax",
+    settings=EmbeddingSettings,
+    summary="deep graph infomax: nodes against a summary of the whole graph",
+    paper="Veličković et al., Deep Graph Infomax, 2019",
+    parts={"encoder": _INFOMAX},
+    train=_INFOMAX_TRAIN,
+)
+METHODS.add(
+    "gic",
+    "mgae.core:GraphInfoClust",
+    settings=GICSettings,
+    summary="graph infoclust: nodes against the graph's summary and their cluster's",
+    paper="Mavromatis and Karypis, Graph InfoClust, 2021",
+    parts={"encoder": {**_INFOMAX, "hidden_channels": 64}},
+    train=_INFOMAX_TRAIN,
+)
+METHODS.add(
+    "graphmae",
+    "mgae.core:GraphMAE",
+    settings=GraphMAESettings,
+    summary="masked node features, reconstructed up to a scaled cosine error",
+    paper="Hou et al., GraphMAE: Self-Supervised Masked Graph Autoencoders, 2022",
+    parts={
+        "encoder": {
+            "kind": "gcn",
+            "num_layers": 2,
+            "hidden_channels": 512,
+            "act": "prelu",
+            "dropout": 0.2,
+            "feature_dropout": 0.2,
+        }
+    },
+    train={"learning_rate": 0.001, "epochs": 1000, "clip": 0.0, "weight_decay": 2e-4},
+)
+
+METHODS.add(
+    "common-neighbors",
+    "mgae.core:CommonNeighbors",
+    summary="how many neighbors two nodes share",
+    parts={},
+)
+METHODS.add(
+    "adamic-adar",
+    "mgae.core:AdamicAdar",
+    summary="shared neighbors, rare ones counting more: 1 / log degree",
+    paper="Adamic and Adar, Friends and Neighbors on the Web, 2003",
+    parts={},
+)
+METHODS.add(
+    "resource-allocation",
+    "mgae.core:ResourceAllocation",
+    summary="shared neighbors, rare ones counting more: 1 / degree",
+    paper="Zhou et al., Predicting Missing Links via Local Information, 2009",
+    parts={},
+)
+METHODS.add(
+    "personalized-pagerank",
+    "mgae.core:PersonalizedPageRank",
+    summary="how often a walk that restarts at one node with 0.15 is at the other",
+    paper="Page et al., The PageRank Citation Ranking, 1999",
+    parts={},
+)
+METHODS.add(
+    "raw-features", "mgae.core:RawFeatures", summary="the node features as they are", parts={}
+)
+METHODS.add(
+    "random-init",
+    "mgae.core:RandomInit",
+    summary="the encoder with its first random weights",
+    parts={"encoder": {"kind": "gcn"}},
+)
