@@ -30,9 +30,7 @@ def build_method(config: RunConfig, graph: MessageGraph, generator: torch.Genera
     """Return the configured method with fresh parameters, drawn from ``generator``."""
     entry = METHODS[config.method.kind]
     if config.train.fanouts is not None and not getattr(entry.build, "samplable", False):
-        raise ConfigError(
-            f"method {entry.name!r} encodes the whole graph: leave train.fanouts out"
-        )
+        raise ConfigError(f"method {entry.name!r} encodes the whole graph: leave train.fanouts out")
     with drawn_from(generator):
         method = _make(
             entry,

@@ -19,15 +19,15 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from mgae.runs.config import RunConfig
 from mgae.core.errors import MGAEError, RunDirectoryError
+from mgae.core.training.loop import EpochRecord
 from mgae.data.atomic import write_json
 from mgae.data.checks import checked
+from mgae.runs.config import RunConfig
 from mgae.runs.peakmemory import PeakMemory
 from mgae.runs.pipeline import Observer, evaluate, resume, run_opened, seed_configs
 from mgae.runs.results import RunResult, SeedResult, seed_result
 from mgae.runs.rundirectory import RunDirectory
-from mgae.core.training.loop import EpochRecord
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ from typing import cast
 
 import psutil
 
-from mgae.runs.config import RunConfig
-from mgae.runs.parts import EncoderSettings
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS, LOSSES, MASKS, METHODS
+from mgae.runs.config import RunConfig
+from mgae.runs.parts import EncoderSettings
 
 GIB = 2**30
 _FLOAT, _INDEX = 4, 8

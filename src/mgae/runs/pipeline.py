@@ -11,20 +11,20 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.runs.config import RunConfig
 from mgae.core.errors import MGAEError, TrainingError
+from mgae.core.graph import MessageGraph
+from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
+from mgae.data.opening import open_graph
+from mgae.data.splits.hard import too_costly
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
-from mgae.runs.folders import check_free
-from mgae.core.graph import MessageGraph
-from mgae.data.opening import open_graph
-from mgae.runs.memory import fitted
 from mgae.registry import DATASETS
+from mgae.runs.config import RunConfig
+from mgae.runs.folders import check_free
+from mgae.runs.memory import fitted
 from mgae.runs.results import RunResult, SeedResult, seed_result
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
-from mgae.data.splits.hard import too_costly
-from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.runs.trial import Trial
 
 # Below this the AUC of a split is off by several points from the next.

@@ -77,7 +77,9 @@ class RunResult:
     def heuristics(self) -> dict[str, dict[str, Summary]]:
         """The heuristics' test figures, summarized over the seeds."""
         names = self.seeds[0].heuristics
-        return {name: summarize([result.heuristics[name] for result in self.seeds]) for name in names}
+        return {
+            name: summarize([result.heuristics[name] for result in self.seeds]) for name in names
+        }
 
     @property
     def shown(self) -> list[str]:

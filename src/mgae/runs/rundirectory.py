@@ -11,16 +11,16 @@ from typing import Any, TextIO
 from torch import Tensor
 from torch_geometric.data import Data
 
+from mgae.core.errors import ConfigError, RunDirectoryError
+from mgae.core.graph import MessageGraph
+from mgae.core.training.loop import EpochRecord
+from mgae.data.atomic import read_tensors, write_embeddings, write_json, write_tensors, write_text
+from mgae.data.splits.links import LinkSplit, has_official_split
+from mgae.data.store import save_graph, stored_graph
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.runs.environment import environment
-from mgae.core.errors import ConfigError, RunDirectoryError
-from mgae.data.atomic import read_tensors, write_embeddings, write_json, write_tensors, write_text
 from mgae.runs.folders import check_free
-from mgae.core.graph import MessageGraph
-from mgae.data.store import save_graph, stored_graph
-from mgae.data.splits.links import LinkSplit, has_official_split
-from mgae.core.training.loop import EpochRecord
 
 
 class RunDirectory:

@@ -9,21 +9,21 @@ from dataclasses import replace
 import torch
 from torch_geometric.data import Data
 
+from mgae.core.errors import UnsupportedError
+from mgae.core.graph import MessageGraph
+from mgae.core.methods.base import Method
+from mgae.core.seeding import Generators
+from mgae.core.training.loop import Fit, OnEpoch, fit
+from mgae.data.mapped import in_files
+from mgae.data.splits.hard import too_costly, with_hard_negatives
+from mgae.data.splits.links import LinkSplit, has_official_split, split_links
+from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
+from mgae.evaluation.nodes import evaluate_nodes
 from mgae.runs.build import build_method
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
-from mgae.core.errors import UnsupportedError
-from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
-from mgae.evaluation.nodes import evaluate_nodes
-from mgae.data.mapped import in_files
-from mgae.core.graph import MessageGraph
-from mgae.core.methods.base import Method
 from mgae.runs.results import Figures, SeedResult
 from mgae.runs.rundirectory import RunDirectory
-from mgae.core.seeding import Generators
-from mgae.data.splits.hard import too_costly, with_hard_negatives
-from mgae.data.splits.links import LinkSplit, has_official_split, split_links
-from mgae.core.training.loop import Fit, OnEpoch, fit
 
 OnStage = Callable[[str], None]
 
@@ -58,7 +58,9 @@ class Trial:
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """The split with those that the configuration asks for, unless it has them or cannot."""
         count = self.config.evaluation.hard_negatives or 0
-        held = {part: split.pairs(part)[0].size(1) for part in hard_parts(self.config.train.monitor)}
+        held = {
+            part: split.pairs(part)[0].size(1) for part in hard_parts(self.config.train.monitor)
+        }
         missing = [part for part, size in held.items() if size and split.num_hard(part) != count]
         if not (count and missing) or too_costly(self.message, sum(held.values()), count):
             return split
@@ -87,9 +89,7 @@ class Trial:
             weight_decay=train.weight_decay,
             clip=train.clip,
             eval_every=train.eval_every,
-            validate=validator(
-                self.method, self.split, train.monitor, self.config.evaluation.hits
-            ),
+            validate=validator(self.method, self.split, train.monitor, self.config.evaluation.hits),
             generators=self.generators,
             checkpoints=checkpoints,
             on_epoch=on_epoch,

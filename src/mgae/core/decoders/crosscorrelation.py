@@ -8,8 +8,7 @@ from itertools import combinations_with_replacement
 import torch
 from torch import Tensor
 
-from mgae.core.decoders.base import Decoder
-from mgae.core.decoders.mlp import MLP
+from mgae.core.decoders.base import MLP, Decoder
 from mgae.core.ops.decoding import cross_correlation, cross_perceptron
 
 

@@ -9,20 +9,20 @@ from typing import Any
 
 from torch_geometric.data import Data
 
+from mgae.core.errors import MGAEError, RunDirectoryError, UnsupportedError
+from mgae.data.atomic import write_json, write_text
+from mgae.data.opening import open_graph
+from mgae.paper import paper_config
+from mgae.paper.document import read_json
+from mgae.registry import METHODS
 from mgae.runs.cells import run_cell
 from mgae.runs.comparison.drawing import draw
 from mgae.runs.comparison.tables import to_csv, to_markdown
 from mgae.runs.comparison.value import Comparison, Row
 from mgae.runs.config import RunConfig
-from mgae.core.errors import MGAEError, RunDirectoryError, UnsupportedError
-from mgae.data.atomic import write_json, write_text
 from mgae.runs.folders import check_free
-from mgae.data.opening import open_graph
 from mgae.runs.layering import as_table
 from mgae.runs.pipeline import Observer
-from mgae.registry import METHODS
-from mgae.paper import paper_config
-from mgae.paper.document import read_json
 
 # What a heuristic takes from the settings that were given for all: it has no training.
 _OF_HEURISTICS = ("graph", "task", "protocol", "seed", "runs", "input", "split", "evaluation")

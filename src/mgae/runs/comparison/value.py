@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mgae.paper import Published, published
 from mgae.runs.cells import CellResult
 from mgae.runs.config import RunConfig
-from mgae.paper import Published, published
 from mgae.runs.results import RunResult, Summary
 
 MIB = 2**20

@@ -9,9 +9,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from mgae.registry import PARTS, Entry
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import as_table, merge
-from mgae.registry import PARTS, Entry
 
 
 @dataclass(frozen=True)
