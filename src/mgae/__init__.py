@@ -1,8 +1,9 @@
 """Masked graph autoencoders: embeddings and link prediction for graphs without labels.
 
-The data's way through the package, and the order of its folders:
+Two storeys: `mgae.core` is the method as a plain PyTorch library; the rest is the product around
+it, in the order in which a graph goes through it:
 
-    graph in → split → mask → encode → decode → loss/train → evaluate → report · serve
+    data → core (mask, encode, decode, loss, train) → evaluation → runs → serving · reporting
 
 >>> import mgae
 >>> config = mgae.RunConfig(graph="cora", encoder="sage", train={"epochs": 1})
@@ -22,16 +23,23 @@ if TYPE_CHECKING:
     from mgae.core.errors import MGAEError
     from mgae.data.opening import open_graph
     from mgae.estimator import MGAE
-    from mgae.paper import paper_config, published
+    from mgae.registry import DATASETS, DECODERS, ENCODERS, LOSSES, MASKS, METHODS
     from mgae.reporting import write_report
     from mgae.runs.comparison import compare
     from mgae.runs.config import RunConfig
     from mgae.runs.pipeline import Observer, evaluate, resume, run
+    from mgae.runs.presets import paper_config, published
     from mgae.runs.results import RunResult
     from mgae.serving.predictor import Predictor
 
 # Imported when first asked for: `mgae --help` must not wait for torch.
 _HOMES = {
+    "DATASETS": "mgae.registry",
+    "DECODERS": "mgae.registry",
+    "ENCODERS": "mgae.registry",
+    "LOSSES": "mgae.registry",
+    "MASKS": "mgae.registry",
+    "METHODS": "mgae.registry",
     "MGAE": "mgae.estimator",
     "MGAEError": "mgae.core.errors",
     "Observer": "mgae.runs.pipeline",
@@ -41,14 +49,20 @@ _HOMES = {
     "compare": "mgae.runs.comparison",
     "evaluate": "mgae.runs.pipeline",
     "open_graph": "mgae.data.opening",
-    "paper_config": "mgae.paper",
-    "published": "mgae.paper",
+    "paper_config": "mgae.runs.presets",
+    "published": "mgae.runs.presets",
     "resume": "mgae.runs.pipeline",
     "run": "mgae.runs.pipeline",
     "write_report": "mgae.reporting",
 }
 
 __all__ = [
+    "DATASETS",
+    "DECODERS",
+    "ENCODERS",
+    "LOSSES",
+    "MASKS",
+    "METHODS",
     "MGAE",
     "MGAEError",
     "Observer",

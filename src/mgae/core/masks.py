@@ -77,7 +77,7 @@ class Undirected(Mask):
         """Mask round(ω·E) of the E undirected pairs."""
         total = graph.pairs.size(1)
         chosen = torch.randperm(total, generator=generator)[: self.count(total)]
-        return _hide_pairs(graph, chosen, generator)
+        return hide_pairs(graph, chosen, generator)
 
 
 class Directed(Mask):
@@ -117,7 +117,7 @@ class Path(Mask):
         walked = graph.pair_of_edge[self._walks(graph, generator)].flatten()
         # Every edge begins a walk, so that there are always enough.
         chosen = distinct(walked)[:count]
-        return _hide_pairs(graph, chosen[torch.randperm(count, generator=generator)], generator)
+        return hide_pairs(graph, chosen[torch.randperm(count, generator=generator)], generator)
 
     def _walks(self, graph: MessageGraph, generator: torch.Generator) -> Tensor:
         """Walk from every edge, in random order: edges [m, walk_length]."""
@@ -132,8 +132,8 @@ class Path(Mask):
         return torch.stack(walk, dim=1)
 
 
-def _hide_pairs(graph: MessageGraph, chosen: Tensor, generator: torch.Generator) -> MaskedEdges:
-    """Mask the undirected pairs ``chosen`` [n], by number."""
+def hide_pairs(graph: MessageGraph, chosen: Tensor, generator: torch.Generator) -> MaskedEdges:
+    """Mask the undirected pairs ``chosen`` [n], by their number in ``graph.pairs``."""
     hidden = torch.zeros(graph.pairs.size(1), dtype=torch.bool)
     hidden[chosen] = True
     hidden_edge = hidden[graph.pair_of_edge]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -70,7 +70,8 @@ def _parts(config: RunConfig, graph: MessageGraph, method: Entry) -> dict[str, A
 
 def build_encoder(settings: PartSettings, graph: MessageGraph) -> Encoder:
     """Return an encoder for the graph; without features it has a learned table."""
-    inputs = _inputs(cast(EncoderSettings, settings), graph)
+    assert isinstance(settings, EncoderSettings), "an encoder's settings extend EncoderSettings"
+    inputs = _inputs(settings, graph)
     given = {key: value for key, value in arguments(settings).items() if key not in _OF_INPUTS}
     given |= {"in_channels": inputs.channels, "inputs": inputs}
     encoder: Encoder = _make(ENCODERS[settings.kind], given)

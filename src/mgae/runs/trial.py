@@ -58,11 +58,10 @@ class Trial:
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """The split with those that the configuration asks for, unless it has them or cannot."""
         count = self.config.evaluation.hard_negatives or 0
-        held = {
-            part: split.pairs(part)[0].size(1) for part in hard_parts(self.config.train.monitor)
-        }
-        missing = [part for part, size in held.items() if size and split.num_hard(part) != count]
-        if not (count and missing) or too_costly(self.message, sum(held.values()), count):
+        parts = hard_parts(self.config.train.monitor)
+        sizes = {part: split.pairs(part)[0].size(1) for part in parts}
+        missing = [part for part, size in sizes.items() if size and split.num_hard(part) != count]
+        if not (count and missing) or too_costly(self.message, sum(sizes.values()), count):
             return split
         return with_hard_negatives(split, count, self.split_generator(), missing)
 
