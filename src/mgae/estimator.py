@@ -54,7 +54,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(self, data: Data, y: None = None) -> MGAE:
-        """Learn from the edges of ``data``; labels are not looked at."""
+        """Learn from the edges of ``data``; labels are not used."""
         config = RunConfig(
             graph="data",
             encoder=self.encoder,
@@ -75,7 +75,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         return self
 
     def embed(self, data: Data | None = None) -> Tensor:
-        """All layers side by side, [nodes, K·d], of the fitted graph or of another one.
+        """Return all layers side by side, [nodes, K·d], of the fitted graph or of another one.
 
         Another graph must have the same features; a model with a node table knows only its own
         nodes, though they may have other edges.
@@ -90,7 +90,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         return self.method_.embed(MessageGraph.of(other))
 
     def score_links(self, pairs: Tensor) -> Tensor:
-        """A logit [n] for each of ``pairs`` [2, n], given all edges of the fitted graph."""
+        """Return a logit [n] for each of ``pairs`` [2, n], given all edges of the fitted graph."""
         graph = self._fitted()
         pairs = torch.as_tensor(pairs).long()
         if pairs.dim() != 2 or pairs.size(0) != 2:
@@ -100,7 +100,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         return self.method_.score_links(self.encoded_, pairs)
 
     def predictor(self) -> Predictor:
-        """The fitted model with calibrated probabilities, recommendations and the user's ids."""
+        """Return the model with calibrated probabilities, recommendations and the user's ids."""
         self._fitted()
         return Predictor.of(self.method_, self.config_, self.data_, self.split_)
 

@@ -108,7 +108,7 @@ class Registry:
         return iter(list(self._entries.values()))
 
     def names(self) -> list[str]:
-        """All names, in the order of registration."""
+        """Return all names, in the order of registration."""
         return [entry.name for entry in self]
 
     def load(self, module: str) -> None:

@@ -60,7 +60,7 @@ def _first_problem(settings: type[Settings], error: ValidationError) -> str:
 
 
 def allowed_values(field: FieldInfo) -> str:
-    """What a field admits, in words.
+    """Return what a field admits, in words.
 
     >>> from pydantic import Field
     >>> allowed_values(FieldInfo.from_annotated_attribute(float, Field(0.7, ge=0, lt=1)))
@@ -73,7 +73,7 @@ _KINDS: dict[Any, str] = {bool: "true or false", int: "an integer", float: "a nu
 
 
 def _words(kind: Any, rules: Sequence[Any]) -> str:
-    """A type in words; None goes without saying, for it is a setting that is left out."""
+    """Return a type in words; None is not named, since it is a setting that is left out."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
         return _words(

@@ -65,6 +65,6 @@ class TrainingError(MGAEError):
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """A suggestion in parentheses, or nothing where no known name is near."""
+    """Return a suggestion in parentheses, or nothing if no known name is near."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else ""

@@ -62,7 +62,7 @@ class MessageGraph:
         )
 
     def only(self, kept: Tensor, *, undirected: bool | None = None) -> Self:
-        """The same nodes with the edges where ``kept`` [m] is true.
+        """Return the same nodes with the edges where ``kept`` [m] is true.
 
         ``undirected=False`` says that this takes an edge without its reverse.
         """
@@ -76,7 +76,7 @@ class MessageGraph:
         )
 
     def _only_by_source(self, kept: Tensor) -> tuple[Tensor, Tensor | None]:
-        """What `only` keeps, sorted by source: filtered from all edges, which are sorted once."""
+        """Return what `only` keeps, sorted by source: all edges are sorted once, then filtered."""
         order, edges = self._order_by_source
         still = kept[order]
         weight = None if self.edge_weight is None else self.edge_weight[order[still]]

@@ -28,18 +28,18 @@ class NegativeSampler:
 
     @classmethod
     def of(cls, graph: MessageGraph) -> NegativeSampler:
-        """A sampler that avoids the graph's message edges."""
+        """Return a sampler that avoids the graph's message edges."""
         return cls(graph.edge_keys, graph.num_nodes)
 
     def is_taken(self, pairs: Tensor) -> Tensor:
-        """Whether each of ``pairs`` [2, n] is a known edge or a self-loop: [n]."""
+        """Return whether each of ``pairs`` [2, n] is a known edge or a self-loop: [n]."""
         keys = pairs[1] * self.num_nodes + pairs[0]
-        place = torch.searchsorted(self.edge_keys, keys).clamp_(max=self.edge_keys.numel() - 1)
-        known = self.edge_keys[place] == keys if self.edge_keys.numel() else torch.zeros_like(keys)
+        index = torch.searchsorted(self.edge_keys, keys).clamp_(max=self.edge_keys.numel() - 1)
+        known = self.edge_keys[index] == keys if self.edge_keys.numel() else torch.zeros_like(keys)
         return known.bool() | (pairs[0] == pairs[1])
 
     def sample(self, count: int, generator: torch.Generator) -> Tensor:
-        """``count`` pairs [2, count], uniform over all that are free; a pair may come twice."""
+        """Draw ``count`` pairs [2, count], uniform over the free ones; a pair may come twice."""
         pairs = torch.randint(self.num_nodes, (2, count), generator=generator)
         taken = self.is_taken(pairs).nonzero().squeeze(1)
         for _ in range(_ROUNDS):
@@ -54,7 +54,7 @@ class NegativeSampler:
         return pairs
 
     def sample_tails(self, heads: Tensor, count: int, generator: torch.Generator) -> Tensor:
-        """For each of ``heads`` [n] ``count`` tails [n, count], uniform over the free ones.
+        """Draw ``count`` tails [n, count] for each of ``heads`` [n], uniform over the free ones.
 
         A head that is joined to all others has none: its tails are -1.
         """
@@ -78,10 +78,10 @@ class NegativeSampler:
         return everyone[~self.is_taken(torch.stack([head.expand_as(everyone), everyone]))]
 
     def sample_distinct(self, count: int, generator: torch.Generator) -> Tensor:
-        """``count`` pairs [2, count], smaller id first, free in both orders, no two equal.
+        """Draw ``count`` distinct pairs [2, count], smaller id first, free in both orders.
 
         Raises:
-            GraphError: where fewer than ``count`` exist.
+            GraphError: if fewer than ``count`` exist.
         """
         total = self.num_nodes * (self.num_nodes - 1) // 2
         if count == 0:
@@ -108,7 +108,7 @@ class NegativeSampler:
         return free[:, torch.randperm(free.size(1), generator=generator)[:count]]
 
     def all_free(self) -> Tensor:
-        """Every free pair, in both orders: [2, n]; only for small or dense graphs."""
+        """List every free pair, in both orders: [2, n]; only for small or dense graphs."""
         free = torch.ones(self.num_nodes, self.num_nodes, dtype=torch.bool)
         free.view(-1)[self.edge_keys] = False
         free.fill_diagonal_(False)

@@ -49,7 +49,7 @@ def evaluate_links(
     val_edges_as_input: bool = False,
     recalls: Sequence[int] = (),
 ) -> dict[str, float]:
-    """Metrics in percent on ``val`` or ``test``, encoded from the message edges.
+    """Return metrics in percent on ``val`` or ``test``, encoded from the message edges.
 
     ``val_edges_as_input`` adds the validation edges when the test is encoded. ``recalls`` asks for
     ``recall@K`` of these K. Where the part has hard negatives, there are ``hard_mrr`` and
@@ -57,8 +57,8 @@ def evaluate_links(
     """
     if not split.pairs(part)[0].size(1):
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
-    seen = _seen(split, part, val_edges_as_input)
-    encoded = method.encode(seen)
+    visible = _visible(split, part, val_edges_as_input)
+    encoded = method.encode(visible)
     positives, negatives = split.pairs(part)
     positive, negative = (method.score_links(encoded, pairs) for pairs in (positives, negatives))
     hard = split.hard_negatives(part)
@@ -70,16 +70,16 @@ def evaluate_links(
             *(() if hard is None else HARD_METRICS),
         ]
         return dict.fromkeys(names, math.nan)
-    found = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
+    figures = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
     for k in dict.fromkeys(recalls):
-        found[f"recall@{k}"] = 100 * recall_at(k, method, encoded, seen, positives)
+        figures[f"recall@{k}"] = 100 * recall_at(k, method, encoded, visible, positives)
     if hard is not None:
-        found |= _hard_figures(positive, _hard_scores(method, encoded, hard))
-    return found
+        figures |= _hard_figures(positive, _hard_scores(method, encoded, hard))
+    return figures
 
 
 def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
-    """Scores [n, m] of pairs [2, n, m]; what is missing is below everything."""
+    """Return scores [n, m] of pairs [2, n, m]; a missing pair scores -inf."""
     there = pairs[0] >= 0
     scores = torch.full(there.shape, -math.inf)
     scores[there] = method.score_links(encoded, pairs[:, there]).float()
@@ -87,22 +87,22 @@ def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
 
 
 def _hard_figures(positive: Tensor, negative: Tensor) -> dict[str, float]:
-    """MRR and Hits@K of each test edge among its own hard negatives, in percent."""
+    """Return MRR and Hits@K of each test edge among its own hard negatives, in percent."""
     hits = {f"hard_hits@{k}": metrics.hits_by_rank(k, positive, negative) for k in _HARD_HITS}
-    found = {"hard_mrr": metrics.mean_reciprocal_rank(positive, negative), **hits}
-    return {name: 100 * value for name, value in found.items()}
+    figures = {"hard_mrr": metrics.mean_reciprocal_rank(positive, negative), **hits}
+    return {name: 100 * value for name, value in figures.items()}
 
 
 def held_out_scores(
     method: Method, split: LinkSplit, part: str, val_edges_as_input: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """Scores of the held-out edges [n] and of their negatives [m]."""
-    encoded = method.encode(_seen(split, part, val_edges_as_input))
+    """Return the scores of the held-out edges [n] and of their negatives [m]."""
+    encoded = method.encode(_visible(split, part, val_edges_as_input))
     positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
     return positive, negative
 
 
-def _seen(split: LinkSplit, part: str, val_edges_as_input: bool) -> MessageGraph:
+def _visible(split: LinkSplit, part: str, val_edges_as_input: bool) -> MessageGraph:
     adding = val_edges_as_input and part == "test"
     return split.with_val_edges() if adding else split.message
 

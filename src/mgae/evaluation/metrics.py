@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def auc(positive: ArrayLike, negative: ArrayLike) -> float:
-    """The share of (positive, negative) pairs in the right order, a tie counting half.
+    """Return the share of (positive, negative) pairs in the right order, a tie counting half.
 
     >>> auc([0.9, 0.4], [0.4, 0.1])
     0.875
@@ -24,13 +24,13 @@ def auc(positive: ArrayLike, negative: ArrayLike) -> float:
 
 
 def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:
-    """The precision at each positive, averaged."""
+    """Return the precision at each positive, averaged."""
     labels, scores = _labeled(positive, negative)
     return float(average_precision_score(labels, scores))
 
 
 def hits_at(k: int, positive: ArrayLike, negative: ArrayLike) -> float:
-    """OGB's Hits@K: the share of positives strictly above the K-th best negative.
+    """Return OGB's Hits@K: the share of positives strictly above the K-th best negative.
 
     With fewer than K negatives every positive hits, as OGB has it.
 
@@ -45,7 +45,7 @@ def hits_at(k: int, positive: ArrayLike, negative: ArrayLike) -> float:
 
 
 def mean_reciprocal_rank(positive: ArrayLike, negative: ArrayLike) -> float:
-    """The mean of 1 / rank of each positive [n] among its negatives [n, m] or [m] for all.
+    """Return the mean of 1 / rank of each positive [n] among its negatives [n, m] or [m] for all.
 
     A tie takes the mean of the best and the worst rank, as OGB's MRR does.
 
@@ -56,7 +56,7 @@ def mean_reciprocal_rank(positive: ArrayLike, negative: ArrayLike) -> float:
 
 
 def hits_by_rank(k: int, positive: ArrayLike, negative: ArrayLike) -> float:
-    """The share of positives [n] among the best K beside their own negatives [n, m].
+    """Return the share of positives [n] among the best K beside their own negatives [n, m].
 
     >>> hits_by_rank(1, [0.9, 0.5], [[0.6, 0.2], [0.7, 0.1]])
     0.5
@@ -65,7 +65,7 @@ def hits_by_rank(k: int, positive: ArrayLike, negative: ArrayLike) -> float:
 
 
 def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
-    """The rank of each positive [n] among its negatives [n, m] or [m] for all, from 1.
+    """Return the rank of each positive [n] among its negatives [n, m] or [m] for all, from 1.
 
     A tie takes the mean of the best and the worst rank.
     """
@@ -81,7 +81,7 @@ def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
 
 
 def classification(y: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
-    """Accuracy, macro F1 and micro F1 of hard labels."""
+    """Return accuracy, macro F1 and micro F1 of hard labels."""
     return {
         "accuracy": float(accuracy_score(y, predicted)),
         "macro_f1": float(f1_score(y, predicted, average="macro")),
@@ -90,7 +90,7 @@ def classification(y: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
 
 
 def multilabel_auc(y: ArrayLike, scores: ArrayLike) -> float:
-    """The mean ROC-AUC over the labels [n, L], from scores; labels with one class are left out."""
+    """Return the mean ROC-AUC over the labels [n, L]; labels with one class are left out."""
     y, scores = np.asarray(y), _floats(scores)
     both = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
     if not both.any():

@@ -38,7 +38,7 @@ def evaluate_nodes(
     seed: int,
     split_generator: torch.Generator,
 ) -> dict[str, float]:
-    """Metrics in percent of the probe that the protocol asks for.
+    """Return metrics in percent of the probe that the protocol asks for.
 
     ``svm`` (the paper): an RBF-SVM, 5-fold cross-validation over all labeled nodes, the mean over
     the folds. ``logistic`` (strict): logistic regression on the train nodes, measured on the test
@@ -75,7 +75,7 @@ def _svm(y: NDArray[Any]) -> Any:
 
 @cache
 def fastest_svc() -> Any:
-    """scikit-learn-intelex's SVC where it is installed (extra ``fast``), else scikit-learn's."""
+    """Return scikit-learn-intelex's SVC (extra ``fast``) if installed, else scikit-learn's."""
     try:
         return importlib.import_module("sklearnex.svm").SVC
     except ImportError:
@@ -104,11 +104,11 @@ def _scores(probe: Any, x: Any, y: NDArray[Any], train: Indices, test: Indices) 
         raise GraphError("the nodes to learn from have labels of one class only")
     probe.fit(x[train], y[train])
     if y.ndim == 1:
-        found = metrics.classification(y[test], probe.predict(x[test]))
+        scores = metrics.classification(y[test], probe.predict(x[test]))
     else:
         # Scores, not hard labels: those would give balanced accuracy under the name of ROC-AUC.
-        found = {"auc": metrics.multilabel_auc(y[test], probe.decision_function(x[test]))}
-    return {name: 100 * value for name, value in found.items()}
+        scores = {"auc": metrics.multilabel_auc(y[test], probe.decision_function(x[test]))}
+    return {name: 100 * value for name, value in scores.items()}
 
 
 def _mean(results: Iterator[dict[str, float]]) -> dict[str, float]:

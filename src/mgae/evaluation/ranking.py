@@ -17,7 +17,7 @@ _SCORES = 1 << 22
 
 
 def recall_at(k: int, method: Method, encoded: Any, graph: MessageGraph, edges: Tensor) -> float:
-    """The share of held-out ``edges`` [2, n] one end of which is among the other's ``k`` best.
+    """Return the share of held-out ``edges`` [2, n] with one end among the other's ``k`` best.
 
     All nodes are ranked but the node itself and its neighbors in ``graph``; on an undirected graph
     each edge is looked for from both of its ends.
@@ -35,7 +35,7 @@ def recall_at(k: int, method: Method, encoded: Any, graph: MessageGraph, edges: 
 
 
 def _offered(method: Method, encoded: Any, graph: MessageGraph, heads: Tensor) -> Tensor:
-    """Scores [h, num_nodes] of sorted ``heads`` with all nodes; what is known is below all."""
+    """Return scores [h, num_nodes] of sorted ``heads`` with all nodes; -inf for known edges."""
     scores = method.score_tails(encoded, heads, torch.arange(graph.num_nodes)).float()
     row = torch.full((graph.num_nodes,), -1)
     row[heads] = torch.arange(heads.numel())

@@ -83,15 +83,15 @@ class RunConfig(Settings):
         return cls(**read_toml(path))
 
     def to_toml(self) -> str:
-        """The canonical file: every setting that has a value, in the order of the classes."""
+        """Return the canonical file: every setting that has a value, in the classes' order."""
         return tomli_w.dumps(self.model_dump(exclude_none=True, mode="json"))
 
     def changed(self, **changes: Any) -> Self:
-        """A copy with other top-level values, checked again."""
+        """Return a copy with other top-level values, checked again."""
         return type(self)(**{**self.model_dump(exclude_none=True), **changes})
 
     def for_method(self, name: str) -> Self:
-        """The same graph, split and evaluation for another method; shared parts are kept."""
+        """Return the same graph, split and evaluation for another method; shared parts are kept."""
         parts = METHODS[name].extras["parts"]
         dropped = {"method"} | (PARTS.keys() - parts.keys())
         return type(self)(**self.model_dump(exclude_none=True, exclude=dropped), method=name)
@@ -116,7 +116,7 @@ class RunConfig(Settings):
 
 
 def _dataset(graph: Any) -> Mapping[str, Any]:
-    """What the catalogue says of a graph; nothing of one that is not in it."""
+    """Return what the catalogue says of a graph; nothing if it has none of that name."""
     known = isinstance(graph, str) and graph in DATASETS
     return DATASETS[graph].extras if known else {}
 

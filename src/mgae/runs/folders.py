@@ -36,7 +36,7 @@ def new_folder(parent: Path, label: str) -> Iterator[Path]:
     It goes again where nothing was put into it, and so does what had to be made above it.
 
     Raises:
-        RunDirectoryError: where it cannot be made.
+        RunDirectoryError: if it cannot be made.
     """
     check_writable(parent)
     above = [folder for folder in (parent, *parent.absolute().parents) if not folder.exists()]

@@ -21,7 +21,7 @@ _SAMPLED_STEP = 4096
 
 
 def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
-    """About what training adds to the memory of the loaded libraries.
+    """Estimate what training adds to the memory of the loaded libraries.
 
     >>> from mgae.data import MessageGraph, load_graph
     >>> cora = MessageGraph.of(load_graph("cora"))
@@ -44,13 +44,13 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
 
 
 def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | None]:
-    """A configuration that fits into the memory, and a line that says what was changed, if so.
+    """Return a configuration that fits into memory, and a line that says what was changed.
 
     The limit is ``train.memory_limit_gb``, or what is free now. First the chunk is lowered, then
     sampled mode is chosen.
 
     Raises:
-        UnsupportedError: where nothing of that helps and the limit was set by the user.
+        UnsupportedError: if nothing of that helps and the limit was set by the user.
     """
     asked = config.train.memory_limit_gb
     limit = int(asked * GIB) if asked else psutil.virtual_memory().available
@@ -91,7 +91,7 @@ def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
 
 
 def _can_sample(config: RunConfig) -> bool:
-    """Whether `train.fanouts` may be chosen: by the method, its mask and its loss."""
+    """Return whether `train.fanouts` may be chosen: by the method, its mask and its loss."""
     return (
         METHODS[config.method.kind].build.samplable
         and config.mask is not None
@@ -103,7 +103,7 @@ def _can_sample(config: RunConfig) -> bool:
 
 
 def _graph_bytes(graph: MessageGraph) -> int:
-    """Features, and each edge as index, key, pair, mask, visible copy and matrix."""
+    """Count features, and each edge as index, key, pair, mask, visible copy and matrix."""
     features = 0
     if isinstance(graph.x, SparseMatrix):
         features = graph.x.values.numel() * 44 + graph.x.shape[0] * graph.x.shape[1] * _FLOAT
@@ -113,7 +113,7 @@ def _graph_bytes(graph: MessageGraph) -> int:
 
 
 def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
-    """Weights eight times: with gradient, Adam's moments, the best epoch's and the checkpoint's."""
+    """Count weights eight times: gradient, Adam's moments, best epoch and checkpoint."""
     encoder = cast(EncoderSettings, config.encoder)
     width, depth = encoder.hidden_channels, encoder.num_layers
     table = graph.num_nodes * width if graph.x is None else 0
@@ -125,7 +125,7 @@ def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
 
 
 def _chunk_bytes(config: RunConfig) -> int:
-    """One chunk's crossed layers, hidden layers and ends, with their gradients."""
+    """Count one chunk's crossed layers, hidden layers and ends, with their gradients."""
     encoder = cast(EncoderSettings, config.encoder)
     crossed = encoder.num_layers**2 * encoder.hidden_channels
     ends = 2 * encoder.num_layers * encoder.hidden_channels

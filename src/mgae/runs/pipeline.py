@@ -37,22 +37,22 @@ class Observer:
     """Is told how a run goes; this one keeps it to itself."""
 
     def on_graph(self, graph: Data) -> None:
-        """The graph is in."""
+        """Take note that the graph is read."""
 
     def on_cell(self, name: str, index: int, count: int) -> None:
-        """Of several run sets, ``count`` in all, one begins."""
+        """Take note that one of ``count`` run sets begins."""
 
     def on_note(self, text: str) -> None:
-        """Something the user should know."""
+        """Take a note for the user."""
 
     def on_run(self, index: int, config: RunConfig) -> None:
         """Run ``index`` begins."""
 
     def on_epoch(self, record: EpochRecord) -> None:
-        """An epoch is over."""
+        """Take note of a finished epoch."""
 
     def on_stage(self, text: str) -> None:
-        """Something else begins that may take a while."""
+        """Take note that another stage begins that may take a while."""
 
 
 def run(
@@ -88,7 +88,7 @@ def run(
 def run_opened(
     config: RunConfig, graph: Data, out: str | Path | None, observer: Observer
 ) -> RunResult:
-    """`run` for a graph that `open_graph` gave."""
+    """Do what `run` does for a graph that `open_graph` gave."""
     if config.task == "nodes":
         require_labels(graph)
     message = MessageGraph.of(graph)
@@ -107,7 +107,7 @@ def run_opened(
 
 
 def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
-    """A warning where the figures will rest on a handful of edges."""
+    """Return a warning if the figures will rest on a handful of edges."""
     count = int(config.split.test_ratio * message.pairs.size(1))
     if config.task != "links" or count >= _FEW_EDGES:
         return None
@@ -116,7 +116,7 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
 
 
 def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
-    """Why there are no hard negatives, though they are asked for."""
+    """Return why there are no hard negatives, though they are asked for."""
     held = 0
     for part in hard_parts(config.train.monitor):
         official = graph.get(f"{part}_edges")
@@ -126,7 +126,7 @@ def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | No
 
 
 def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
-    """Go on with a run that was broken off, to the result it would have had."""
+    """Resume a run that was interrupted, to the result it would have had."""
     observer = observer or Observer()
     directory = RunDirectory.open(Path(path))
     graph = directory.graph()
@@ -163,7 +163,7 @@ def evaluate(
 
 
 def seed_configs(config: RunConfig) -> list[RunConfig]:
-    """One configuration per run: run k has seed + k."""
+    """Return one configuration per run: run k has seed + k."""
     return [config.changed(seed=config.seed + k, runs=1) for k in range(config.runs)]
 
 
@@ -214,7 +214,7 @@ def _run_seed(
 
 
 def _given_up_early(config: RunConfig, fit: Fit) -> str | None:
-    """A first peak by chance may have outlasted the patience; more so without features."""
+    """Return a note if a first peak by chance may have outlasted the patience."""
     stopped = fit.epochs < config.train.epochs
     if not (stopped and fit.is_hardly_trained) or fit.best_score >= _BEST_SCORE:
         return None

@@ -38,7 +38,7 @@ class RunDirectory:
         """A new directory with the configuration and the graph.
 
         Raises:
-            RunDirectoryError: where there is something already, or nothing can be written.
+            RunDirectoryError: if there is something already, or nothing can be written.
         """
         check_free(path)
         made = tuple(parent for parent in path.absolute().parents if not parent.exists())
@@ -63,7 +63,7 @@ class RunDirectory:
         """What was run.
 
         Raises:
-            RunDirectoryError: where that cannot be read, which says nothing of the method.
+            RunDirectoryError: if that cannot be read, which says nothing of the method.
         """
         try:
             return RunConfig.from_toml(self.path / "config.toml")
@@ -103,7 +103,7 @@ class RunDirectory:
         """The finished run of this number, the first being 0.
 
         Raises:
-            RunDirectoryError: where there is none, or it has not come to its end.
+            RunDirectoryError: if there is none, or it has not come to its end.
         """
         config = self.config
         if not 0 <= index < config.runs:

@@ -56,7 +56,7 @@ class Trial:
         return split_links(self.message, *ratios, generator)
 
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
-        """The split with those that the configuration asks for, unless it has them or cannot."""
+        """Add the hard negatives that the configuration asks for, unless they are too costly."""
         count = self.config.evaluation.hard_negatives or 0
         parts = hard_parts(self.config.train.monitor)
         sizes = {part: split.pairs(part)[0].size(1) for part in parts}
@@ -66,7 +66,7 @@ class Trial:
         return with_hard_negatives(split, count, self.split_generator(), missing)
 
     def split_generator(self) -> torch.Generator:
-        """From the one split of all runs, or this run's own."""
+        """Return the generator of the one split of all runs, or of this run's own."""
         fixed = self.config.split.seed
         return Generators(self.config.seed if fixed == "run" else fixed)["split"]
 
@@ -95,7 +95,7 @@ class Trial:
         )
 
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
-        """The test figures, and those of the heuristics on the same split."""
+        """Measure the test figures, and those of the heuristics on the same split."""
         on_stage("evaluating")
         test = self.test_figures(self.method)
         val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
@@ -116,7 +116,7 @@ class Trial:
         )
 
     def test_figures(self, method: Method) -> Figures:
-        """Link prediction on the test edges, or node classification from all edges."""
+        """Measure link prediction on the test edges, or node classification from all edges."""
         config = self.config
         if config.task == "links":
             return self._link_figures(method, "test")
@@ -135,7 +135,7 @@ class Trial:
         return evaluate_links(method, self.split, part, wanted, as_input, recalls)
 
     def heuristic(self, name: str) -> Figures | None:
-        """A heuristic's figures; None where this graph has not what it needs."""
+        """Measure a heuristic; None if this graph lacks what it needs."""
         config = self.config.for_method(name)
         generators = Generators(config.seed)
         try:
@@ -144,7 +144,7 @@ class Trial:
             return None
 
     def write(self, home: RunDirectory) -> None:
-        """The weights, and the embeddings from all edges of the graph."""
+        """Write the weights, and the embeddings from all edges of the graph."""
         home.write_model(dict(self.method.state_dict()))
         try:
             home.write_embeddings(self.graph, self.method.embed(self.message))

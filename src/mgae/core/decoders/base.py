@@ -120,7 +120,7 @@ class MLP(nn.Module):
         return cast(nn.Linear, self.hidden[0] if len(self.hidden) else self.last)
 
     def forward(self, pairs: Tensor, generator: torch.Generator | None) -> Tensor:
-        """[..., in_channels] → [...]."""
+        """Map [..., in_channels] to [...]."""
         if len(self.hidden) == 1 and pairs.dim() == 2:
             return perceptron(
                 pairs, *self.two_layers, self.dropout, generator, self.dtype(generator)
@@ -128,7 +128,7 @@ class MLP(nn.Module):
         return self.after_first(self.read(pairs, self.first.weight.t(), generator), generator)
 
     def read(self, rows: Tensor, weight: Tensor, generator: torch.Generator | None) -> Tensor:
-        """``rows @ weight`` and the first layer's bias, in training in its precision."""
+        """Return ``rows @ weight`` plus the first layer's bias, in training in its precision."""
         dtype = self.dtype(generator)
         if dtype is None:
             return rows @ weight + self.first.bias
@@ -149,7 +149,7 @@ class MLP(nn.Module):
         return (self.first.weight, self.first.bias), (self.last.weight, self.last.bias)
 
     def after_first(self, read: Tensor, generator: torch.Generator | None) -> Tensor:
-        """What follows once the first layer has read a pair: [..., width] → [...]."""
+        """Apply all but the first layer: [..., width] → [...]."""
         if not len(self.hidden):
             return read.squeeze(-1)
         for layer in [*self.hidden[1:], self.last]:

@@ -42,7 +42,7 @@ class CrossCorrelation(Decoder):
         self.mlp = MLP(width, hidden_channels, num_layers, dropout, precision)
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Eq. 2 of the paper, read by the MLP."""
+        """Apply Eq. 2 of the paper, then the MLP."""
         if not self.symmetric and len(self.mlp.hidden) == 1:
             layers, dtype = self.mlp.two_layers, self.mlp.dtype(generator)
             return cross_perceptron(heads, tails, *layers, self.mlp.dropout, generator, dtype)
@@ -51,7 +51,7 @@ class CrossCorrelation(Decoder):
         return logits
 
     def score_both(self, heads: Tensor, tails: Tensor) -> Tensor:
-        """Both orders for the products of one.
+        """Return the mean of both orders for the products of one.
 
         With the products (k, j) and (j, k) added and subtracted instead of side by side, the order
         of the ends decides nothing but the sign of the differences.
@@ -96,17 +96,17 @@ class CrossCorrelation(Decoder):
         return score
 
     def _blocks(self, weight: Tensor, depth: int) -> Tensor:
-        """W_kj for all k and j: [width, K, K, d]."""
+        """Return W_kj for all k and j: [width, K, K, d]."""
         if not self.symmetric:
             return weight.view(weight.size(0), depth, depth, -1)
         order = list(combinations_with_replacement(range(depth), 2))
-        place = [order.index((min(k, j), max(k, j))) for k in range(depth) for j in range(depth)]
-        blocks = weight.view(weight.size(0), len(order), -1)[:, place]
+        index = [order.index((min(k, j), max(k, j))) for k in range(depth) for j in range(depth)]
+        blocks = weight.view(weight.size(0), len(order), -1)[:, index]
         return blocks.view(weight.size(0), depth, depth, -1)
 
 
 def _tied(heads: Tensor, tails: Tensor) -> Tensor:
-    """[n, K, d] and [n, K, d] → [n, K(K+1)/2·d], the blocks (k, j) and (j, k) added."""
+    """Map two [n, K, d] to [n, K(K+1)/2·d], the blocks (k, j) and (j, k) added."""
     blocks = []
     for k, j in combinations_with_replacement(range(heads.size(1)), 2):
         block = heads[:, k] * tails[:, j]

@@ -18,11 +18,11 @@ class InnerProduct(Decoder):
         super().__init__()
 
     def score(self, heads: Tensor, tails: Tensor, generator: torch.Generator | None) -> Tensor:
-        """One product per pair."""
+        """Return one product per pair."""
         return (last_layer(heads) * last_layer(tails)).sum(dim=1)
 
     def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
-        """One product of two matrices."""
+        """Multiply two matrices."""
         return last_layer(heads) @ last_layer(rows).t()
 
 
@@ -65,7 +65,7 @@ class PairMLP(Decoder):
         return logits
 
     def score_all(self, heads: Tensor, rows: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Fold each head into the first weights once, where the two ends are multiplied."""
+        """Fold each head into the first weights once, if the two ends are multiplied."""
         if self.combine != "hadamard":
             return super().score_all(heads, rows, generator)
         folded = torch.einsum("hd,od->hdo", last_layer(heads), self.mlp.first.weight)

@@ -32,7 +32,7 @@ class GATLayer(nn.Module):
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
+        """Map [num_nodes, in_channels] to [num_nodes, out_channels]."""
         sent = (h @ self.weight).unflatten(1, (self.heads, -1))
         to_send, to_receive = (sent * self.source).sum(-1), (sent * self.target).sum(-1)
         source, target = adjacency.edge_index
@@ -40,8 +40,8 @@ class GATLayer(nn.Module):
         edge = leaky_relu(
             to_send.index_select(0, source) + to_receive.index_select(0, target), _SLOPE
         )
-        place = target.unsqueeze(1).expand_as(edge)
-        top = own.detach().scatter_reduce(0, place, edge.detach(), "amax")
+        index = target.unsqueeze(1).expand_as(edge)
+        top = own.detach().scatter_reduce(0, index, edge.detach(), "amax")
         own, edge = (own - top).exp(), (edge - top.index_select(0, target)).exp()
         if adjacency.edge_weight is not None:
             edge = edge * adjacency.edge_weight.to(edge.dtype).unsqueeze(1)
@@ -51,7 +51,7 @@ class GATLayer(nn.Module):
         return mean.flatten(1) + self.bias
 
     def reset_parameters(self) -> None:
-        """As PyG's GATConv."""
+        """Draw the parameters as PyG's GATConv does."""
         for parameter in (self.weight, self.source, self.target):
             nn.init.xavier_uniform_(parameter)
         nn.init.zeros_(self.bias)

@@ -19,13 +19,13 @@ class GCNLayer(nn.Module):
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
+        """Map [num_nodes, in_channels] to [num_nodes, out_channels]."""
         if sends_first(h, self.weight.size(1)):
             return torch.addmm(self.bias, adjacency.convolve(h), self.weight)
         return adjacency.convolve(h @ self.weight).add_(self.bias)
 
     def reset_parameters(self) -> None:
-        """As PyG's GCNConv."""
+        """Draw the parameters as PyG's GCNConv does."""
         nn.init.xavier_uniform_(self.weight)
         nn.init.zeros_(self.bias)
 

@@ -23,14 +23,14 @@ class GINLayer(nn.Module):
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
+        """Map [num_nodes, in_channels] to [num_nodes, out_channels]."""
         sent = h @ self.first.weight.t()
         read = adjacency.sum_neighbors(sent) + (1 + self.epsilon) * sent + self.first.bias
         out: Tensor = self.second(torch.relu(read))
         return out
 
     def reset_parameters(self) -> None:
-        """As PyG's GINConv with ``train_eps``."""
+        """Draw the parameters as PyG's GINConv with ``train_eps`` does."""
         nn.init.zeros_(self.epsilon)
         self.first.reset_parameters()
         self.second.reset_parameters()

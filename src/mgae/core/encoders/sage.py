@@ -20,7 +20,7 @@ class SAGELayer(nn.Module):
         self.reset_parameters()
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
-        """[num_nodes, in_channels] → [num_nodes, out_channels]."""
+        """Map [num_nodes, in_channels] to [num_nodes, out_channels]."""
         if sends_first(h, self.bias.numel()):
             ends = torch.cat([adjacency.mean_neighbors(h), h], dim=1)
             return torch.addmm(self.bias, ends, torch.cat(self.weight.chunk(2, dim=1)))
@@ -28,7 +28,7 @@ class SAGELayer(nn.Module):
         return adjacency.mean_neighbors(neighbors.contiguous()).add_(own).add_(self.bias)
 
     def reset_parameters(self) -> None:
-        """As PyG's SAGEConv."""
+        """Draw the parameters as PyG's SAGEConv does."""
         for half in self.weight.data.chunk(2, dim=1):
             half.copy_(nn.init.kaiming_uniform_(torch.empty_like(half).t(), a=5**0.5).t())
         bound = max(1, self.weight.size(0)) ** -0.5

@@ -46,12 +46,12 @@ class GraphMAE(EmbeddingMethod):
         self.decoder = encoder.make_layer(width, inputs)
 
     def reset_parameters(self) -> None:
-        """The token too."""
+        """Draw every parameter anew; the token starts at zero."""
         super().reset_parameters()
         nn.init.zeros_(self.token)
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
-        """One step: other nodes are hidden in each epoch."""
+        """Yield one loss; other nodes are hidden in each epoch."""
         if not isinstance(self.encoder.inputs, NodeFeatures):
             raise UnsupportedError(
                 f"method {self.name!r} needs node features: it learns by hiding them"
@@ -66,7 +66,7 @@ class GraphMAE(EmbeddingMethod):
         yield scaled_cosine_error(rebuilt, self.wanted(graph, hidden), self.gamma), "model"
 
     def hide(self, num_nodes: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """The hidden nodes [m], and for each node [num_nodes] whose features it shows."""
+        """Return the hidden nodes [m], and for each node [num_nodes] whose features it shows."""
         hidden = torch.randperm(num_nodes, generator=generator)
         hidden = hidden[: max(1, round(self.mask_ratio * num_nodes))]
         replaced = round(self.replace_ratio * hidden.numel())
@@ -76,13 +76,13 @@ class GraphMAE(EmbeddingMethod):
         return hidden, rows
 
     def wanted(self, graph: MessageGraph, nodes: Tensor) -> Tensor:
-        """What the nodes [m] are: [m, F]."""
+        """Return the features of the nodes [m]: [m, F]."""
         x = take_rows(self.encoder.inputs.whole(graph), nodes)
         return x.csr().to_dense() if isinstance(x, SparseMatrix) else x
 
 
 def scaled_cosine_error(rebuilt: Tensor, wanted: Tensor, gamma: float) -> Tensor:
-    """Mean of (1 − cosine)^γ over rows [m, F]: the higher γ, the less easy rows count.
+    """Return the mean of (1 − cosine)^γ over rows [m, F]: a higher γ discounts easy rows.
 
     >>> scaled_cosine_error(torch.eye(2), torch.tensor([[2.0, 0.0], [1.0, 0.0]]), 3.0)
     tensor(0.5000)

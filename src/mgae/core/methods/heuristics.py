@@ -32,14 +32,14 @@ class NeighborOverlap(Method):
 
     @abstractmethod
     def weight(self, degree: Floats) -> Floats:
-        """What a common neighbor of this degree (two or more) counts."""
+        """Return what a common neighbor of this degree (two or more) counts."""
 
     def encode(self, graph: MessageGraph) -> sp.csr_array:
-        """The edges as a matrix."""
+        """Return the edges as a matrix."""
         return edge_matrix(graph)
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
-        """A row product per pair."""
+        """Return a row product per pair."""
         weighted = self._weighted(encoded)
         scores = [
             np.asarray(encoded[heads].multiply(weighted[tails]).sum(axis=1)).ravel()
@@ -48,12 +48,12 @@ class NeighborOverlap(Method):
         return torch.from_numpy(np.concatenate(scores)).float()
 
     def score_tails(self, encoded: sp.csr_array, heads: Tensor, tails: Tensor) -> Tensor:
-        """One product of two matrices."""
+        """Multiply two matrices."""
         product = encoded[heads.numpy()] @ self._weighted(encoded)[tails.numpy()].T
         return torch.from_numpy(product.toarray()).float()
 
     def _weighted(self, encoded: sp.csr_array) -> sp.csr_array:
-        """The edges, each with what its target counts as a common neighbor."""
+        """Return the edges, each with what its target counts as a common neighbor."""
         # A node with one edge is nobody's common neighbor; 2 keeps its logarithm from zero.
         degree = np.maximum(np.asarray(encoded.sum(axis=0), dtype=np.float64).ravel(), 2)
         return sp.csr_array(encoded @ sp.diags_array(self.weight(degree)))
@@ -63,7 +63,7 @@ class CommonNeighbors(NeighborOverlap):
     """Each common neighbor counts 1."""
 
     def weight(self, degree: Floats) -> Floats:
-        """1."""
+        """Return 1."""
         return np.ones_like(degree)
 
 
@@ -71,7 +71,7 @@ class AdamicAdar(NeighborOverlap):
     """Each common neighbor counts 1 / log(degree)."""
 
     def weight(self, degree: Floats) -> Floats:
-        """1 / log(degree)."""
+        """Return 1 / log(degree)."""
         return 1 / np.log(degree)
 
 
@@ -79,7 +79,7 @@ class ResourceAllocation(NeighborOverlap):
     """Each common neighbor counts 1 / degree."""
 
     def weight(self, degree: Floats) -> Floats:
-        """1 / degree."""
+        """Return 1 / degree."""
         return 1 / degree
 
 
@@ -89,7 +89,7 @@ class EmbeddingHeuristic(InnerProductMethod):
     trains: ClassVar[bool] = False
 
     def encode(self, graph: MessageGraph) -> Encoded:
-        """Unit vectors."""
+        """Return unit vectors."""
         return Encoded([normalize(self.embed(graph))], graph.undirected)
 
 
@@ -97,7 +97,7 @@ class RawFeatures(EmbeddingHeuristic):
     """No graph at all."""
 
     def embed(self, graph: MessageGraph) -> Tensor:
-        """The features themselves."""
+        """Return the features themselves."""
         if graph.x is None:
             raise UnsupportedError("method 'raw-features' needs node features")
         return graph.x.csr().to_dense() if isinstance(graph.x, SparseMatrix) else graph.x
@@ -112,7 +112,7 @@ class RandomInit(EmbeddingHeuristic):
 
     @torch.no_grad()
     def embed(self, graph: MessageGraph) -> Tensor:
-        """The untrained layers side by side."""
+        """Return the untrained layers side by side."""
         self.eval()
         return torch.cat(self.encoder(graph, None), dim=1)
 
@@ -127,11 +127,11 @@ class PersonalizedPageRank(Method):
     trains: ClassVar[bool] = False
 
     def encode(self, graph: MessageGraph) -> sp.csr_array:
-        """The edges as a matrix."""
+        """Return the edges as a matrix."""
         return edge_matrix(graph)
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
-        """Head after head, some at once."""
+        """Score head after head, some at once."""
         head, tail = pairs.numpy()
         degree = pagerank.degrees(encoded)
         # As the head the end that comes more often, or else is better joined: few heads are enough.

@@ -27,11 +27,11 @@ class Discriminator(nn.Module):
         self.reset_parameters()
 
     def forward(self, h: Tensor, summary: Tensor) -> Tensor:
-        """Logits [n] for nodes [n, d] and a summary [d]."""
+        """Return logits [n] for nodes [n, d] and a summary [d]."""
         return h @ (self.weight @ summary) + self.bias
 
     def reset_parameters(self) -> None:
-        """As the original code starts its bilinear layer, of which the output is 1 wide."""
+        """Draw the parameters as the original code does for a bilinear layer with one output."""
         nn.init.xavier_uniform_(self.weight.data.unsqueeze(0))
         nn.init.zeros_(self.bias)
 
@@ -44,7 +44,7 @@ class DeepGraphInfomax(EmbeddingMethod):
         self.discriminator = Discriminator(encoder.hidden_channels)
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
-        """One step: the nodes as they are, and with shuffled features."""
+        """Yield one loss: the nodes as they are against those with shuffled features."""
         shuffled = torch.randperm(graph.num_nodes, generator=generators["negatives"])
         chance = generators["dropout"]
         x = MultipliedOnce(self.encoder.inputs(graph, chance))
@@ -53,7 +53,7 @@ class DeepGraphInfomax(EmbeddingMethod):
         yield self.loss(real, fake), "model"
 
     def loss(self, real: Tensor, fake: Tensor) -> Tensor:
-        """How badly real nodes [n, d] are told from fake ones [n, d]."""
+        """Return how badly real nodes [n, d] are distinguished from fake ones [n, d]."""
         summary = torch.sigmoid(real.mean(dim=0))
         return cross_entropy(self.discriminator(real, summary), self.discriminator(fake, summary))
 
@@ -89,18 +89,18 @@ class GraphInfoClust(DeepGraphInfomax):
         self.register_buffer("start", torch.rand(shape))
 
     def reset_parameters(self) -> None:
-        """The first centers too."""
+        """Draw every parameter anew, and the first centers."""
         super().reset_parameters()
         self.start.uniform_()
 
     def loss(self, real: Tensor, fake: Tensor) -> Tensor:
-        """α times the graph's loss, 1 − α times the clusters'."""
+        """Return α times the graph's loss plus 1 − α times the clusters'."""
         summary = torch.sigmoid(self.summaries(real))
         clusters = cross_entropy((real * summary).sum(dim=1), (fake * summary).sum(dim=1))
         return self.alpha * super().loss(real, fake) + (1 - self.alpha) * clusters
 
     def summaries(self, h: Tensor) -> Tensor:
-        """Each node's mixture of cluster centers: [n, d].
+        """Return each node's mixture of cluster centers: [n, d].
 
         The centers are found without gradients; the last step carries them, as in the original.
         """
@@ -113,7 +113,7 @@ class GraphInfoClust(DeepGraphInfomax):
 
 
 def soft_means(unit: Tensor, centers: Tensor, beta: float) -> tuple[Tensor, Tensor]:
-    """One step of soft k-means on unit vectors [n, d]: new centers [k, d] and shares [n, k].
+    """Take one step of soft k-means on unit vectors [n, d]: centers [k, d] and shares [n, k].
 
     >>> points = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     >>> soft_means(points, 3 * points, beta=100.0)[0].round()
@@ -126,5 +126,5 @@ def soft_means(unit: Tensor, centers: Tensor, beta: float) -> tuple[Tensor, Tens
 
 
 def cross_entropy(real: Tensor, fake: Tensor) -> Tensor:
-    """The mean binary cross-entropy of logits [n] for what is real and [n] for what is not."""
+    """Return the mean binary cross-entropy of logits [n] of real and [n] of fake nodes."""
     return (softplus(-real).mean() + softplus(fake).mean()) / 2

@@ -15,7 +15,7 @@ ChunkValue = Callable[[Take, slice], Tensor]
 def chunked_sum(
     value: ChunkValue, rows: Tensor, parameters: Iterable[Tensor], count: int, chunk: int
 ) -> Tensor:
-    """The sum of ``value(take, part)`` over parts of at most ``chunk`` of ``count`` items.
+    """Return the sum of ``value(take, part)`` over parts of at most ``chunk`` of ``count`` items.
 
     ``take(index)`` gives the ``rows`` at an index. Each part's gradients are formed as soon as its
     value is known, so that no intermediate result outlives its chunk; they go to the rows that

@@ -27,7 +27,7 @@ def perceptron(
     generator: torch.Generator | None = None,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """[n, in] → [n]: weights [width, in] and bias [width], then weights [1, width] and bias [1].
+    """Map [n, in] to [n] by weights [width, in], bias [width], weights [1, width] and bias [1].
 
     Beside its three matrix products this makes a handful of passes over [n, width]; autograd
     makes several times as many. The hidden layer is multiplied in ``dtype``, as a rule x's own;
@@ -66,7 +66,7 @@ class Dropped:
         generator: torch.Generator | None,
         dtype: torch.dtype | None = None,
     ) -> Dropped:
-        """A mask for ``count`` inputs."""
+        """Return a mask for ``count`` inputs."""
         dtype = dtype or hidden[0].dtype
         if generator is None or p == 0.0:
             return cls(None, 1.0, dtype)
@@ -74,11 +74,11 @@ class Dropped:
         return cls(kept(shape, p, generator, dtype), kept_scale(p), dtype)
 
     def part(self, part: slice) -> Dropped:
-        """The same for some of the inputs."""
+        """Return the same for some of the inputs."""
         return self if self.mask is None else replace(self, mask=self.mask[part])
 
     def scaled(self, last_weight: Tensor) -> Tensor:
-        """The last weights [width] with the scale in them: there it is cheap, they are few."""
+        """Return the last weights [width] times the scale: they are few, so that it is cheap."""
         return last_weight.view(-1) * self.scale
 
 
@@ -90,7 +90,7 @@ def read_units(x: Tensor, weight: Tensor, bias: Tensor, dropped: Dropped, units:
 
 
 def flow_back(units: Tensor, grad: Tensor) -> Tensor:
-    """The gradient [n, width] at the hidden units by the last weights, which are still to come.
+    """Return the gradient [n, width] at the hidden units, before the last weights enter.
 
     Where a unit is neither off nor dropped, its derivative is 1.
     """
@@ -98,7 +98,7 @@ def flow_back(units: Tensor, grad: Tensor) -> Tensor:
 
 
 def add_product(total: Tensor, left: Tensor, right: Tensor) -> Tensor:
-    """``total += left @ right``, in total's precision."""
+    """Add ``left @ right`` to ``total``, in its precision."""
     if total.dtype == left.dtype:
         return total.addmm_(left, right)
     return total.add_(left @ right)
@@ -119,7 +119,7 @@ class _Perceptron(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        """The last weights enter where they are few: in the first weights, not in [n, width]."""
+        """Multiply the last weights into the first ones, which are few, not into [n, width]."""
         x, weight, units, out = ctx.saved_tensors
         flow = flow_back(units, grads[0])
         by_out = (weight * out.unsqueeze(1)).to(units.dtype)
@@ -135,7 +135,7 @@ _BLOCK = 1 << 20
 
 
 def cross_correlation(heads: Tensor, tails: Tensor) -> Tensor:
-    """[n, K, d] and [n, K, d] → [n, K²·d], the block (k, j) = heads_k ⊙ tails_j at place k·K + j.
+    """Map two [n, K, d] to [n, K²·d]: the block (k, j) = heads_k ⊙ tails_j has number k·K + j.
 
     >>> heads, tails = torch.tensor([[[2.0], [3.0]]]), torch.tensor([[[5.0], [7.0]]])
     >>> cross_correlation(heads, tails)
@@ -153,7 +153,7 @@ def cross_perceptron(
     generator: torch.Generator | None = None,
     dtype: torch.dtype | None = None,
 ) -> Tensor:
-    """``perceptron(cross_correlation(heads, tails), …)``: [n].
+    """Return ``perceptron(cross_correlation(heads, tails), …)``: [n].
 
     The products, the largest thing there is, are never all there: they are formed for some pairs
     at a time, and again in the backward pass. That is cheaper than memory for them.
@@ -234,7 +234,7 @@ _kept = threading.local()
 
 
 def scratch(name: str, shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-    """An uninitialized tensor; the next call of this name in this thread may return the same.
+    """Return an uninitialized tensor; the next call of this name in this thread may reuse it.
 
     For what is done with before the function that asked for it returns, and is never handed out.
     """

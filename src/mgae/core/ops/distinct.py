@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def distinct(values: Tensor) -> Tensor:
-    """Each of ``values`` [n] once, in the order of its first appearance.
+    """Return each of ``values`` [n] once, in the order of first appearance.
 
     >>> distinct(torch.tensor([5, 2, 5, 9, 2]))
     tensor([5, 2, 9])

@@ -27,7 +27,7 @@ def dropout(values: Tensor, p: float, generator: torch.Generator | None) -> Tens
 def kept(
     shape: torch.Size, p: float, generator: torch.Generator, dtype: torch.dtype = torch.float32
 ) -> Tensor:
-    """1 for each value that stays and 0 for each that is dropped.
+    """Draw 1 for each value that stays and 0 for each that is dropped.
 
     A value asks for as few random bits as tell ``p`` exactly: one for 1/2, sixteen for most. With
     ``b`` bits as a number below 2^b, adding 2^b - p·2^b carries into bit b where the value stays;
@@ -43,13 +43,13 @@ def kept(
 
 
 def kept_scale(p: float) -> float:
-    """What a kept value is multiplied by, so that the mean stays."""
+    """Return what a kept value is multiplied by, so that the mean stays."""
     dropped, bits = _share(p)
     return float((1 << bits) / ((1 << bits) - dropped))
 
 
 def _share(p: float) -> tuple[int, int]:
-    """``p`` as ``dropped`` of 2^bits, bits a divisor of 32, as small as it goes.
+    """Return ``p`` as ``dropped`` of 2^bits, with the smallest divisor of 32 as bits.
 
     >>> _share(0.5), _share(0.75), _share(0.3)
     ((1, 1), (3, 2), (19661, 16))
@@ -61,6 +61,6 @@ def _share(p: float) -> tuple[int, int]:
 
 
 def random_words(count: int, generator: torch.Generator) -> Tensor:
-    """``count`` uniform 32-bit integers, two from each 64-bit draw."""
+    """Draw ``count`` uniform 32-bit integers, two from each 64-bit draw."""
     draws = torch.empty((count + 1) // 2, dtype=torch.long)
     return draws.random_(-(2**63), None, generator=generator).view(torch.int32)[:count]

@@ -53,7 +53,7 @@ class Neighborhood:
     degree: Tensor
 
     def adjacency(self, hops: int) -> PartialAdjacency:
-        """The edges into the nodes within ``hops`` < K, on the nodes within one hop more."""
+        """Return the edges into the nodes within ``hops`` < K, on the nodes within one hop more."""
         num_nodes = self.ends[hops + 1]
         num_edges = int(torch.searchsorted(self.edge_index[1], self.ends[hops]))
         return PartialAdjacency(
@@ -86,7 +86,7 @@ class NeighborSampler:
     def sample(
         self, seeds: Tensor, fanouts: Sequence[int], generator: torch.Generator
     ) -> Neighborhood:
-        """The surroundings of distinct ``seeds`` [n], a hop for each fan-out."""
+        """Return the surroundings of distinct ``seeds`` [n], a hop for each fan-out."""
         source, target = self.edge_index
         hops, local_target, edges = [seeds], [], []
         for fanout in fanouts:
@@ -101,8 +101,8 @@ class NeighborSampler:
         self, hops: list[Tensor], target: Tensor, edges: Tensor, fanouts: list[int]
     ) -> Neighborhood:
         nodes, sizes = torch.cat(hops), torch.tensor([len(hop) for hop in hops])
-        by_id, place = nodes.sort()
-        source = place[torch.searchsorted(by_id, self.edge_index[0][edges])]
+        by_id, index = nodes.sort()
+        source = index[torch.searchsorted(by_id, self.edge_index[0][edges])]
         order = torch.argsort(target * nodes.numel() + source)
         edge_index = torch.stack([source, target])[:, order]
         weight, degree = self._weighed(
@@ -113,16 +113,16 @@ class NeighborSampler:
     def _weighed(
         self, nodes: Tensor, target: Tensor, edges: Tensor, fanouts: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The edges' weights, and the nodes' degrees.
+        """Return the edges' weights, and the nodes' degrees.
 
         A node below its fan-out has all its visible edges, and the sum of their weights is its
         degree. Of any other the degree is what the visible share lets one expect, and its edges
         are scaled up to it: then a sum over them stands for the sum over all.
         """
         weight = torch.ones(len(edges)) if self.edge_weight is None else self.edge_weight[edges]
-        found = torch.zeros(len(nodes)).index_add_(0, target, weight)
+        total = torch.zeros(len(nodes)).index_add_(0, target, weight)
         cut_off = torch.bincount(target, minlength=len(nodes)) >= fanouts
         expected = self.degree[nodes] * self.visible_ratio
-        degree = torch.where(cut_off, torch.maximum(found, expected), found)
-        scale = torch.where(found > 0, degree / found, 1)
+        degree = torch.where(cut_off, torch.maximum(total, expected), total)
+        scale = torch.where(total > 0, degree / total, 1)
         return weight * scale[target], degree

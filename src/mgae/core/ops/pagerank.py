@@ -17,18 +17,18 @@ MOST_PRODUCTS = 2e10
 
 
 def walk_matrix(edges: sp.csr_array) -> sp.csr_array:
-    """S = D^-1/2 A D^-1/2 of a symmetric matrix of edges."""
+    """Return S = D^-1/2 A D^-1/2 of a symmetric matrix of edges."""
     root = sp.diags_array(degrees(edges) ** -0.5)
     return sp.csr_array(root @ edges @ root, dtype=np.float32)
 
 
 def degrees(edges: sp.csr_array) -> NDArray[np.float64]:
-    """Neighbors of each node, at least 1, so that it can be divided by."""
+    """Return the degree of each node, at least 1, so that it can be divided by."""
     return np.maximum(np.asarray(edges.sum(axis=0), dtype=np.float64).ravel(), 1)
 
 
 def resolvent(walk: sp.csr_array, heads: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Columns of α (I - (1-α) S)^-1: [num_nodes, heads]."""
+    """Return columns of α (I - (1-α) S)^-1: [num_nodes, heads]."""
     start = np.zeros((walk.shape[0], heads.size), dtype=np.float32)
     start[heads, np.arange(heads.size)] = RESTART
     before: NDArray[np.float32] = np.zeros_like(start)

@@ -18,7 +18,7 @@ _CHUNK = 16384
 class Permutation:
     """A random bijection of [0, size) whose state is a few tables of √size numbers.
 
-    A number is a place in a rectangle of about √size columns and rows. The rounds of a Feistel
+    A number is a cell in a rectangle of about √size columns and rows. The rounds of a Feistel
     network move it along its row and along its column in turn, by a random shift that depends on
     the line it is in. The rectangle may have some places too many: a number that lands there moves
     on until it is back (cycle walking).
@@ -41,7 +41,7 @@ class Permutation:
 
     @classmethod
     def draw(cls, size: int, generator: torch.Generator) -> Permutation:
-        """One of the orders of ``size`` ≥ 1 things."""
+        """Draw an order of ``size`` ≥ 1 items."""
         columns = math.isqrt(size - 1) + 1
         sides = (columns, -(-size // columns))
         shifts = (
@@ -51,11 +51,11 @@ class Permutation:
         return cls(size, sides, tuple(shifts))
 
     def __call__(self, places: Tensor) -> Tensor:
-        """What stands at ``places`` [n]."""
+        """Return the items at ``places`` [n]."""
         return self._in_chunks(places, list(enumerate(self.shifts)))
 
     def inverse(self, things: Tensor) -> Tensor:
-        """At which place each of ``things`` [n] stands."""
+        """Return the place of each of ``things`` [n]."""
         back = [(turn, -shift) for turn, shift in enumerate(self.shifts)]
         return self._in_chunks(things, back[::-1])
 
@@ -69,9 +69,9 @@ class Permutation:
         return numbers
 
     def _shifted(self, numbers: Tensor, rounds: list[tuple[int, Tensor]]) -> Tensor:
-        place = [numbers % self.sides[0], numbers // self.sides[0]]
+        cell = [numbers % self.sides[0], numbers // self.sides[0]]
         for turn, shift in rounds:
             along = turn % 2
-            moved = place[along] + shift.index_select(0, place[1 - along])
-            place[along] = moved % self.sides[along]
-        return place[1] * self.sides[0] + place[0]
+            moved = cell[along] + shift.index_select(0, cell[1 - along])
+            cell[along] = moved % self.sides[along]
+        return cell[1] * self.sides[0] + cell[0]

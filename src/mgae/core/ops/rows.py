@@ -12,7 +12,7 @@ from mgae.core.ops.sparse import SparseMatrix
 
 
 def take_rows(matrix: Tensor | SparseMatrix, rows: Tensor) -> Tensor | SparseMatrix:
-    """The ``rows`` [n] of a matrix [N, F], as dense or sparse as it is: [n, F].
+    """Return the ``rows`` [n] of a matrix [N, F], as dense or sparse as it is: [n, F].
 
     >>> take_rows(SparseMatrix.identity(3), torch.tensor([2, 0])).csr().to_dense()
     tensor([[0., 0., 1.],
@@ -24,16 +24,16 @@ def take_rows(matrix: Tensor | SparseMatrix, rows: Tensor) -> Tensor | SparseMat
     first = rowptr[rows]
     counts = rowptr[rows + 1] - first
     row = torch.arange(rows.numel()).repeat_interleave(counts)
-    place = torch.arange(row.numel()) + (first - counts.cumsum(0) + counts)[row]
+    index = torch.arange(row.numel()) + (first - counts.cumsum(0) + counts)[row]
     shape = (rows.numel(), matrix.shape[1])
-    return SparseMatrix.from_coordinates(row, col[place], matrix.values[place], shape)
+    return SparseMatrix.from_coordinates(row, col[index], matrix.values[index], shape)
 
 
 class Factor(Protocol):
     """A matrix [N, F] of which nothing is asked but its products."""
 
     def __matmul__(self, dense: Tensor, /) -> Tensor:
-        """The product with a dense matrix [F, d]."""
+        """Return the product with a dense matrix [F, d]."""
 
 
 class MultipliedOnce:
@@ -44,7 +44,7 @@ class MultipliedOnce:
         self._last: tuple[Tensor, Tensor] | None = None
 
     def __matmul__(self, dense: Tensor, /) -> Tensor:
-        """The product with a dense matrix [F, d]."""
+        """Return the product with a dense matrix [F, d]."""
         if self._last is None or self._last[0] is not dense:
             self._last = dense, self.matrix @ dense
         return self._last[1]
@@ -63,7 +63,7 @@ class AlteredRows:
     token: Tensor | None = None
 
     def __matmul__(self, dense: Tensor, /) -> Tensor:
-        """The product with a dense matrix [F, d]."""
+        """Return the product with a dense matrix [F, d]."""
         product = self.matrix @ dense
         if self.token is not None:
             product = torch.cat([product, self.token.unsqueeze(0) @ dense])

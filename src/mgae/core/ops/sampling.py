@@ -16,28 +16,28 @@ _LOOKS = 3
 def sample_edges(
     targets: Tensor, nodes: Tensor, fanout: int, is_hidden: IsHidden, generator: torch.Generator
 ) -> tuple[Tensor, Tensor]:
-    """At most ``fanout`` visible edges into each of ``nodes`` [n], every choice equally likely.
+    """Draw at most ``fanout`` visible edges into each of ``nodes`` [n], uniformly.
 
     ``targets`` [m] are those of all edges, sorted, so that a binary search finds a node's own;
     ``is_hidden`` says which of some edges [k] must not be used. Gives for each chosen edge the
-    place of its target among ``nodes``, and its own number. A node with no more visible edges than
+    index of its target among ``nodes``, and its own number. A node with no more visible edges than
     ``fanout`` keeps them all.
     """
     first = torch.searchsorted(targets, nodes)
     degree = torch.searchsorted(targets, nodes, right=True) - first
     order = _Order.draw(degree, generator)
-    found, block, seen = torch.zeros_like(degree), _LOOKS * fanout, 0
+    counts, block, examined = torch.zeros_like(degree), _LOOKS * fanout, 0
     chosen = [(first[:0], first[:0])]
     lacking = degree.nonzero().squeeze(1)
     while lacking.numel():
-        place, there = order.part(lacking, slice(seen, seen + block))
-        edges = first[lacking].unsqueeze(1) + place
+        position, there = order.part(lacking, slice(examined, examined + block))
+        edges = first[lacking].unsqueeze(1) + position
         visible = there.masked_scatter(there, ~is_hidden(edges[there]))
-        kept = visible & (visible.cumsum(1) <= (fanout - found[lacking]).unsqueeze(1))
-        found[lacking] += kept.sum(1)
+        kept = visible & (visible.cumsum(1) <= (fanout - counts[lacking]).unsqueeze(1))
+        counts[lacking] += kept.sum(1)
         chosen.append((lacking[kept.nonzero()[:, 0]], edges[kept]))
-        seen += block
-        lacking = lacking[(found[lacking] < fanout) & (order.size[lacking] > seen)]
+        examined += block
+        lacking = lacking[(counts[lacking] < fanout) & (order.size[lacking] > examined)]
     owners, numbers = zip(*chosen, strict=True)
     return torch.cat(owners), torch.cat(numbers)
 
@@ -67,10 +67,10 @@ class _Order:
         return cls(degree, size, start, torch.cat([powers[:1], *orders]))
 
     def part(self, nodes: Tensor, turns: slice) -> tuple[Tensor, Tensor]:
-        """The edges [n, turns] that come at these turns, and whether there is one."""
+        """Return the edges [n, turns] that come at these turns, and whether there is one."""
         turn = torch.arange(turns.start, turns.stop)
         degree, size, start = (
             values[nodes].unsqueeze(1) for values in (self.degree, self.size, self.start)
         )
-        place = self.shared[size + ((start + turn) & (size - 1))]
-        return place, (turn < size) & (place < degree)
+        position = self.shared[size + ((start + turn) & (size - 1))]
+        return position, (turn < size) & (position < degree)

@@ -81,7 +81,7 @@ class SparseMatrix:
 
     @classmethod
     def identity(cls, size: int) -> SparseMatrix:
-        """The one-hot features of ``size`` nodes."""
+        """Return the one-hot features of ``size`` nodes."""
         diagonal = torch.arange(size)
         return cls.from_coordinates(diagonal, diagonal, torch.ones(size), (size, size))
 
@@ -98,16 +98,16 @@ class SparseMatrix:
         return self.pattern.shape
 
     def with_values(self, values: Tensor) -> SparseMatrix:
-        """The same pattern with other values."""
+        """Return the same pattern with other values."""
         return SparseMatrix(self.pattern, values)
 
     def __matmul__(self, dense: Tensor) -> Tensor:
-        """The product with a dense matrix [columns, d]."""
+        """Return the product with a dense matrix [columns, d]."""
         matrix, *transposed = (part.to(dense.dtype) for part in (self._csr, *self._transposed))
         return product(matrix, transposed, dense)
 
     def csr(self) -> Tensor:
-        """The matrix as torch knows it."""
+        """Return the matrix as torch knows it."""
         return csr_tensor(self.pattern.rowptr, self.pattern.col, self.values, self.shape)
 
     @cached_property
@@ -148,7 +148,7 @@ class _Product(torch.autograd.Function):
 
 
 def _multiplied(matrix: Tensor, dense: Tensor) -> Tensor:
-    """`torch.sparse.mm` without its two passes that fill and copy the result.
+    """Do `torch.sparse.mm` without its two passes that fill and copy the result.
 
     Where a row of ``dense`` is read often, some columns of all rows at a time stay in the cache.
     """
@@ -161,7 +161,7 @@ def _multiplied(matrix: Tensor, dense: Tensor) -> Tensor:
 
 
 def product(matrix: Tensor, transposed: Sequence[Tensor], dense: Tensor) -> Tensor:
-    """``matrix @ dense`` for a constant CSR matrix.
+    """Return ``matrix @ dense`` for a constant CSR matrix.
 
     Its transpose is at hand, divided into blocks of columns.
     """
@@ -172,7 +172,7 @@ def product(matrix: Tensor, transposed: Sequence[Tensor], dense: Tensor) -> Tens
 
 
 def _gathered(matrix: Tensor, dense: Tensor) -> Tensor:
-    """The same by operations that every device has."""
+    """Return the same by operations that every device has."""
     counts = matrix.crow_indices().diff()
     row = torch.arange(matrix.size(0), device=dense.device).repeat_interleave(counts)
     sent = dense.index_select(0, matrix.col_indices()) * matrix.values().unsqueeze(1)
@@ -180,7 +180,7 @@ def _gathered(matrix: Tensor, dense: Tensor) -> Tensor:
 
 
 def row_pointers(sorted_rows: Tensor, num_rows: int) -> Tensor:
-    """Where each row begins: [num_rows + 1].
+    """Return where each row begins: [num_rows + 1].
 
     >>> row_pointers(torch.tensor([0, 0, 2]), 3)
     tensor([0, 2, 2, 3])
@@ -191,7 +191,7 @@ def row_pointers(sorted_rows: Tensor, num_rows: int) -> Tensor:
 
 
 def csr_tensor(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
-    """A torch CSR tensor, without torch's warning that the layout is young.
+    """Return a torch CSR tensor, without torch's warning that the layout is young.
 
     Its places are narrow where they fit, as torch would have them anew for each product.
     """
@@ -234,15 +234,15 @@ class Adjacency:
         return zeros.index_add_(0, self.edge_index[1], self.edge_weight)
 
     def sum_neighbors(self, h: Tensor) -> Tensor:
-        """For each node the weighted sum of ``h`` [num_nodes, d] over the nodes that send to it."""
+        """Sum ``h`` [num_nodes, d] over the nodes that send to a node, weighted by the edges."""
         return _sent(h, self._plain)
 
     def mean_neighbors(self, h: Tensor) -> Tensor:
-        """The weighted mean instead; 0 for a node to which nobody sends."""
+        """Average instead; a node to which nobody sends gets 0."""
         return _sent(h, self._averaging)
 
     def convolve(self, h: Tensor) -> Tensor:
-        """D̂^-1/2 (A + I) D̂^-1/2 h, D̂ the degree with the self-loop."""
+        """Return D̂^-1/2 (A + I) D̂^-1/2 h, D̂ the degree with the self-loop."""
         return _sent(h, self._convolution)
 
     # The scales of the nodes are multiplied into the edges once for a mask, which saves passes
@@ -263,7 +263,7 @@ class Adjacency:
     def _scaled(
         self, received: Tensor | None, sent: Tensor | None, loops: bool = False
     ) -> Matrices:
-        """diag(received) (A + I, with ``loops``) diag(sent), and its transpose."""
+        """Return diag(received) (A + I, with ``loops``) diag(sent), and its transpose."""
         source, target = self.edge_index
         matrix = self._csr(target, source, self.edge_weight, received, sent, loops)
         if self.symmetric:
@@ -302,7 +302,7 @@ class Adjacency:
 def _with_loops(
     rowptr: Tensor, row: Tensor, col: Tensor, values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """A self-loop of weight 1 before the other edges of each row."""
+    """Add a self-loop of weight 1 before the other edges of each row."""
     nodes = torch.arange(rowptr.numel())
     loop = (rowptr + nodes)[:-1]
     edge = torch.arange(row.numel()).add_(row).add_(1)

@@ -2,7 +2,7 @@
 
 Of each held-out edge one end is kept, then the other, and joined to the nodes that Resource
 Allocation, personalized PageRank or the cosine of the features hold for likely. A node's rank is
-the best of its ranks. All of that is seen from the training edges; true edges of any part are left
+the best of its ranks. All of that uses the training edges alone; true edges of any part are left
 out.
 """
 
@@ -36,7 +36,7 @@ _DENSE_COST = 0.03
 
 
 def too_costly(graph: MessageGraph, num_positives: int, count: int) -> str | None:
-    """Why hard negatives are out of reach for a graph; None where they can be had."""
+    """Return why hard negatives are too costly for a graph; None if they are not."""
     ends = min(2 * num_positives, graph.num_nodes)
     features = _DENSE_COST * graph.num_nodes * graph.num_features
     products = ends * (graph.edge_index.size(1) * pagerank.ROUNDS + features)
@@ -56,16 +56,16 @@ def too_costly(graph: MessageGraph, num_positives: int, count: int) -> str | Non
 def with_hard_negatives(
     split: LinkSplit, count: int, generator: torch.Generator, parts: Sequence[str] = ("test",)
 ) -> LinkSplit:
-    """The split with ``count`` hard negatives for each edge of the ``parts``.
+    """Return the split with ``count`` hard negatives for each edge of the ``parts``.
 
     ``generator`` breaks ties.
     """
     order = torch.randperm(split.message.num_nodes, generator=generator)
-    seen = (split.message.edge_index, split.val, split.test, order)
-    digest = hashlib.sha256(b"".join(one.contiguous().numpy().tobytes() for one in seen))
+    inputs = (split.message.edge_index, split.val, split.test, order)
+    digest = hashlib.sha256(b"".join(one.contiguous().numpy().tobytes() for one in inputs))
     asked = {part: _Asked(digest.hexdigest(), count, part, split, order) for part in parts}
-    found: dict[str, Any] = {f"{part}_hard_negatives": _answer(one) for part, one in asked.items()}
-    return replace(split, **found)
+    result: dict[str, Any] = {f"{part}_hard_negatives": _answer(one) for part, one in asked.items()}
+    return replace(split, **result)
 
 
 @dataclass(frozen=True)
@@ -90,17 +90,17 @@ def _answer(asked: _Asked) -> Tensor:
 def hard_negatives(
     whole: MessageGraph, message: MessageGraph, positives: Tensor, count: int, order: Tensor
 ) -> Tensor:
-    """Pairs [2, n, count] for ``positives`` [2, n]: the head is kept in the first half of them.
+    """Return pairs [2, n, count] for ``positives`` [2, n]: the first half keeps the head.
 
     Args:
         whole: all edges; none of them is taken, in either direction.
         message: the edges and features by which candidates are ranked.
         order: the nodes in random order; of equals the first is taken.
     """
-    ends, place = np.unique(positives.numpy(), return_inverse=True)
+    ends, row_of_end = np.unique(positives.numpy(), return_inverse=True)
     half = count - count // 2
     hardest = _hardest(edge_matrix(whole), _scorers(message), ends, half, order.numpy())
-    first, second = (torch.from_numpy(hardest[row]) for row in place.reshape(positives.shape))
+    first, second = (torch.from_numpy(hardest[row]) for row in row_of_end.reshape(positives.shape))
     kept_head = torch.stack([positives[0][:, None].expand_as(first), first])
     second = second[:, : count // 2]
     kept_tail = torch.stack([second, positives[1][:, None].expand_as(second)])
@@ -111,7 +111,7 @@ def hard_negatives(
 def _hardest(
     known: sp.csr_array, scorers: list[Scorer], ends: Indices, count: int, order: Indices
 ) -> Indices:
-    """For each of ``ends`` the likeliest nodes [ends, count] that are no neighbors; -1: none."""
+    """Return the likeliest nodes [ends, count] that are no neighbors of ``ends``; -1: none."""
     blocks = [ends[start : start + _ENDS_AT_ONCE] for start in range(0, ends.size, _ENDS_AT_ONCE)]
     return np.concatenate([_hardest_of(known, scorers, block, count, order) for block in blocks])
 
@@ -128,12 +128,12 @@ def _hardest_of(
     # Whom nobody ranks comes behind, in random order; whom one may not take comes last.
     best = np.where(taken[:, order], 2 * nodes, best) * nodes + np.arange(nodes)
     chosen = np.sort(np.partition(best, min(count, nodes) - 1, axis=1)[:, :count], axis=1)
-    found = np.where(chosen < 2 * nodes * nodes, order[chosen % nodes], -1)
-    return np.pad(found, ((0, 0), (0, count - found.shape[1])), constant_values=-1)
+    result = np.where(chosen < 2 * nodes * nodes, order[chosen % nodes], -1)
+    return np.pad(result, ((0, 0), (0, count - result.shape[1])), constant_values=-1)
 
 
 def _ranks(scores: NDArray[np.float64], count: int) -> Indices:
-    """The rank from 0 of the ``count`` best scores of a row; of the others, and of 0, the width.
+    """Rank the ``count`` best scores of a row from 0; others, and scores of 0, get the width.
 
     Of equals the first comes first, at the cut too.
     """
@@ -151,7 +151,7 @@ def _ranks(scores: NDArray[np.float64], count: int) -> Indices:
 
 
 def _scorers(message: MessageGraph) -> list[Scorer]:
-    """How likely each node [nodes] is as a neighbor of some ends: [ends, nodes]."""
+    """Return functions that score each node as a neighbor of some ends: [ends, nodes]."""
     edges = edge_matrix(message)
     degree = pagerank.degrees(edges)
     weighted, walk = sp.csr_array(sp.diags_array(1 / degree) @ edges), pagerank.walk_matrix(edges)

@@ -39,54 +39,54 @@ class LinkSplit:
     test_hard_negatives: Tensor | None = None
 
     def with_val_edges(self) -> MessageGraph:
-        """The message edges and the validation edges: what OGB allows at test time on collab."""
+        """Return message and validation edges: what OGB allows at test time on collab."""
         return joined(self.message, self.val)
 
     def pairs(self, part: str) -> tuple[Tensor, Tensor]:
-        """Positives and negatives of ``val`` or ``test``."""
+        """Return positives and negatives of ``val`` or ``test``."""
         return getattr(self, part), getattr(self, f"{part}_negatives")
 
     def hard_negatives(self, part: str) -> Tensor | None:
-        """Those of ``val`` or ``test``, if there are any."""
-        found: Tensor | None = getattr(self, f"{part}_hard_negatives")
-        return found
+        """Return the hard negatives of ``val`` or ``test``, if there are any."""
+        negatives: Tensor | None = getattr(self, f"{part}_hard_negatives")
+        return negatives
 
     def num_hard(self, part: str) -> int:
-        """How many hard negatives each edge of ``val`` or ``test`` has."""
-        found = self.hard_negatives(part)
-        return 0 if found is None else found.size(2)
+        """Return how many hard negatives each edge of ``val`` or ``test`` has."""
+        negatives = self.hard_negatives(part)
+        return 0 if negatives is None else negatives.size(2)
 
     def tensors(self) -> dict[str, Tensor]:
-        """What a run directory keeps of it."""
+        """Return what a run directory keeps of it."""
         kinds = ("", "_negatives", "_hard_negatives")
         names = [f"{part}{kind}" for kind in kinds for part in ("val", "test")]
-        held = ((name, getattr(self, name)) for name in names)
-        return {name: value.contiguous() for name, value in held if value is not None}
+        values = ((name, getattr(self, name)) for name in names)
+        return {name: value.contiguous() for name, value in values if value is not None}
 
     @classmethod
     def from_tensors(
         cls, graph: MessageGraph, tensors: dict[str, Tensor], official: bool = False
     ) -> LinkSplit:
-        """The split of ``graph`` that `tensors` described.
+        """Return the split of ``graph`` that `tensors` described.
 
         The graph of an ``official`` split has the training edges alone, and a held-out pair may
         be one of them, as of another year.
         """
         if official:
             return cls(graph, **tensors)
-        held = torch.cat([tensors["val"], tensors["test"]], dim=1)
-        return cls(without(graph, held), **tensors)
+        held_out = torch.cat([tensors["val"], tensors["test"]], dim=1)
+        return cls(without(graph, held_out), **tensors)
 
     @classmethod
     def official(cls, graph: Data, message: MessageGraph, generator: torch.Generator) -> LinkSplit:
-        """The split that came with the graph; only the pairs' orientation is ours."""
+        """Return the split that came with the graph; only the pairs' orientation is ours."""
         names = ("val_edges", "test_edges", "val_negatives", "test_negatives")
         turn = random_orientation if message.undirected else lambda pairs, _: pairs
         return cls(message, *(turn(graph[name], generator) for name in names))
 
 
 def has_official_split(graph: Data) -> bool:
-    """Whether the graph came with held-out edges of its own."""
+    """Return whether the graph came with held-out edges of its own."""
     return graph.get("val_edges") is not None
 
 
@@ -100,7 +100,7 @@ def split_links(
     parts get at least one edge where their ratio is not zero.
 
     Raises:
-        GraphError: where no edge would be left to train on.
+        GraphError: if no edge would be left to train on.
     """
     num_val, num_test = _held_out_counts(graph.pairs.size(1), val_ratio, test_ratio)
     order = torch.randperm(graph.pairs.size(1), generator=generator)
@@ -120,7 +120,7 @@ def split_links(
 
 
 def _edges_of(graph: MessageGraph, part: Tensor, number: int, generator: torch.Generator) -> Tensor:
-    """The edges of one part: each undirected one once, each directed one as it is."""
+    """Return the edges of one part: each undirected one once, each directed one as it is."""
     if graph.undirected:
         return random_orientation(graph.pairs[:, part == number], generator)
     return graph.edge_index[:, part[graph.pair_of_edge] == number]
@@ -139,15 +139,15 @@ def _held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tup
     return num_val, num_test
 
 
-def without(graph: MessageGraph, held: Tensor) -> MessageGraph:
-    """The graph less the edges ``held`` [2, n], in both directions if it is undirected."""
-    gone = torch.cat([held, held.flip(0)], dim=1) if graph.undirected else held
+def without(graph: MessageGraph, held_out: Tensor) -> MessageGraph:
+    """Return the graph less the edges ``held_out`` [2, n], in both directions if it is undirected."""
+    gone = torch.cat([held_out, held_out.flip(0)], dim=1) if graph.undirected else held_out
     gone_keys = gone[1] * graph.num_nodes + gone[0]
     return graph.only(~torch.isin(graph.edge_keys, gone_keys))
 
 
 def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
-    """The graph with the edges ``pairs`` [2, n] added, each with weight 1."""
+    """Return the graph with the edges ``pairs`` [2, n] added, each with weight 1."""
     added = torch.cat([pairs, pairs.flip(0)], dim=1) if graph.undirected else pairs
     edge_index = torch.cat([graph.edge_index, added], dim=1)
     keys, first = np.unique(

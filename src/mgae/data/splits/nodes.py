@@ -17,16 +17,16 @@ Indices = NDArray[np.intp]
 
 
 def labeled_nodes(y: Tensor) -> Indices:
-    """The nodes that have a label; -1 (or NaN in a multi-label row) says that there is none."""
+    """Return the nodes that have a label; -1 (or NaN in a multi-label row) is none."""
     known = (y >= 0) if y.dim() == 1 else ~torch.isnan(y.float()).any(dim=1)
     return np.flatnonzero(known.numpy())
 
 
 def folds(nodes: Indices, count: int, seed: int) -> Iterator[tuple[Indices, Indices]]:
-    """Shuffled folds over ``nodes``, as (train, test).
+    """Return shuffled folds over ``nodes``, as (train, test).
 
     Raises:
-        GraphError: where there are fewer labeled nodes than folds.
+        GraphError: if there are fewer labeled nodes than folds.
     """
     if len(nodes) < count:
         raise GraphError(f"{count} folds need as many labeled nodes, got {len(nodes)}")
@@ -35,10 +35,10 @@ def folds(nodes: Indices, count: int, seed: int) -> Iterator[tuple[Indices, Indi
 
 
 def node_split(graph: Data, y: Tensor, generator: torch.Generator) -> dict[str, Indices]:
-    """Labeled nodes of ``train``, ``val`` and ``test``: the public split, or 10/10/80 at random.
+    """Return labeled nodes for train, val and test: the public split, or 10/10/80 at random.
 
     Raises:
-        GraphError: where a part would be empty, or the graph brings several splits.
+        GraphError: if a part would be empty, or the graph brings several splits.
     """
     nodes = labeled_nodes(y)
     masks = {part: graph.get(f"{part}_mask") for part in ("train", "val", "test")}
