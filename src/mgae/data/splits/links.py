@@ -140,7 +140,7 @@ def _held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tup
 
 
 def without(graph: MessageGraph, held_out: Tensor) -> MessageGraph:
-    """Return the graph less the edges ``held_out`` [2, n], in both directions if it is undirected."""
+    """Return the graph less the edges ``held_out`` [2, n], both directions if undirected."""
     gone = torch.cat([held_out, held_out.flip(0)], dim=1) if graph.undirected else held_out
     gone_keys = gone[1] * graph.num_nodes + gone[0]
     return graph.only(~torch.isin(graph.edge_keys, gone_keys))
