@@ -82,11 +82,11 @@ def test_texts_are_in_the_order_of_their_code_points() -> None:
 
 def test_the_first_place_of_an_id() -> None:
     ids = ids_of(["b", "a", "c"], ["b", "c", "b"])
-    assert ids.place_of(ids.texts.to_pylist().index("c")) == "row 1"
+    assert ids.location_of(ids.texts.to_pylist().index("c")) == "row 1"
 
 
 def test_rows_whose_id_stands_above_them() -> None:
-    assert ids_of(["b", "a", "b", "c", "b"]).second_rows().tolist() == [2, 4]
+    assert ids_of(["b", "a", "b", "c", "b"]).repeated_rows().tolist() == [2, 4]
 
 
 REFUSED = {

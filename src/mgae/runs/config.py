@@ -11,9 +11,10 @@ import tomli_w
 from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
-from mgae.runs.layering import as_table, read_toml
+from mgae.data.io.options import InputSettings
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
-from mgae.runs.sections import LOSS, EvaluationSettings, InputSettings, SplitSettings, TrainSettings
+from mgae.runs.layering import as_table, read_toml
+from mgae.runs.sections import LOSS, EvaluationSettings, SplitSettings, TrainSettings
 from mgae.settings import PartSettings, Settings
 
 Task = Literal["links", "nodes"]

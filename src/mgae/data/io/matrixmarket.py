@@ -1,6 +1,6 @@
-"""Matrix Market files, read as the tables that they are.
+"""Read Matrix Market files as the tables that they are.
 
-Not by scipy: its reader takes the whole process down at some files that are damaged.
+Own code: scipy's reader crashes the whole process on some damaged files.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from scipy import sparse
 
 from mgae.core.errors import GraphError
 from mgae.data.ids import first_refused
-from mgae.data.io.delimited import TextTable
+from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes, readable
 from mgae.data.io.edges import weights_of
-from mgae.data.io.layout import Layout
-from mgae.data.io.pieces import OnProgress, opened, readable
+from mgae.data.io.sniffing import Layout
 
 _WIDTHS = {"pattern": 2, "integer": 3, "real": 3}
 _SYMMETRIES = ("general", "symmetric")
@@ -27,7 +26,7 @@ _MOST_NODES = 2**31 - 1
 
 @dataclass(frozen=True)
 class _Head:
-    """What stands above the entries: their layout, the shape, their number, the symmetry."""
+    """The lines above the entries: layout of these, shape, number of entries, symmetry."""
 
     layout: Layout
     shape: tuple[int, int]
@@ -36,13 +35,13 @@ class _Head:
 
 
 def read_matrix_market(path: Path, on_progress: OnProgress) -> sparse.coo_array:
-    """A sparse matrix, both triangles of it where the file says that it is symmetric.
+    """Return a sparse matrix, with both triangles if the file is symmetric.
 
     Raises:
-        GraphError: where the file is damaged, dense, or not real.
+        GraphError: if the file is damaged, dense, or not real.
     """
     head = _head(path)
-    table = TextTable(path, head.layout, on_progress)
+    table = DelimitedTable(path, head.layout, on_progress)
     columns = table.read(range(head.layout.width), range(head.layout.width))
     row, column = (_numbers(columns[end], table, head.shape[end]) for end in (0, 1))
     if len(row) != head.count:
@@ -58,7 +57,7 @@ def read_matrix_market(path: Path, on_progress: OnProgress) -> sparse.coo_array:
 def _head(path: Path) -> _Head:
     start = lines = 0
     banner = size = b""
-    with readable(path), opened(path) as stream:
+    with readable(path), open_bytes(path) as stream:
         for line in stream:
             start, lines = start + len(line), lines + 1
             banner = banner or line
@@ -74,7 +73,7 @@ def _head(path: Path) -> _Head:
 
 
 def _banner(path: Path, words: list[str]) -> tuple[int, bool]:
-    """How many fields an entry has, and whether the matrix is symmetric."""
+    """Return how many fields an entry has, and whether the matrix is symmetric."""
     if words[:2] != ["%%matrixmarket", "matrix"] or len(words) != 5:
         raise GraphError(f"{path} is not a valid Matrix Market file: line 1 must say what it holds")
     form, field, symmetry = words[2:]
@@ -86,8 +85,8 @@ def _banner(path: Path, words: list[str]) -> tuple[int, bool]:
     return _WIDTHS[field], symmetry == "symmetric"
 
 
-def _numbers(column: pa.ChunkedArray, table: TextTable, most: int) -> np.ndarray:
-    """Row or column numbers [entries], from zero."""
+def _numbers(column: pa.ChunkedArray, table: DelimitedTable, most: int) -> np.ndarray:
+    """Return row or column numbers [entries], from zero."""
     try:
         numbers = _integers(column)
     except pa.ArrowInvalid:
@@ -98,7 +97,7 @@ def _numbers(column: pa.ChunkedArray, table: TextTable, most: int) -> np.ndarray
             return numbers - 1
         row = int(np.argmax(outside))
     got = column[row].as_py()
-    raise GraphError(f"{table.place(row)}: expected a number from 1 to {most}, got {got!r}")
+    raise GraphError(f"{table.locate(row)}: expected a number from 1 to {most}, got {got!r}")
 
 
 def _integers(column: pa.ChunkedArray) -> np.ndarray:
