@@ -78,26 +78,21 @@ def _known_columns(rows: NodeRows, known: KnownFeatures) -> tuple[np.ndarray, li
     """Return the rows' features in the known columns, [rows, F], and notes."""
     notes = []
     values = np.empty((len(rows.ids.codes[0]), len(known.names)), np.float32)
-    origins = [_required_origin(name, rows) for name in known.names]
-    for column in sorted(set(origins)):
-        name = rows.names[column]
+    origins = [origin(name, rows.names) for name in known.names]
+    if None in origins:
+        raise GraphError(
+            f"{rows.table.where} has no column for {known.names[origins.index(None)]!r}, which "
+            f"the model was trained on: its columns are {listed(rows.names, 20)}"
+        )
+    for column, name in enumerate(rows.names):
         indices = [index for index, number in enumerate(origins) if number == column]
+        if not indices:
+            continue
         names = [known.names[index] for index in indices]
         block = encoded_as(name, rows.columns[column], names, rows.table.locate)
         values[:, indices] = block.values
         notes += [f"column {name!r}: {block.note}"] if block.note else []
     return np.where(np.isnan(values), known.mean, values), notes
-
-
-def _required_origin(known: str, rows: NodeRows) -> int:
-    """Return the index of the column that a known one comes from."""
-    index = origin(known, rows.names)
-    if index is None:
-        raise GraphError(
-            f"{rows.table.where} has no column for {known!r}, which the model was trained on: "
-            f"its columns are {listed(rows.names, 20)}"
-        )
-    return index
 
 
 def _fill_gaps(values: np.ndarray) -> tuple[np.ndarray, int]:

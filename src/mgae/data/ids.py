@@ -162,19 +162,13 @@ def _integers(texts: pa.Array, groups: Sequence[Ids]) -> pa.Array:
     try:
         return texts.cast(pa.int64())
     except pa.ArrowInvalid:
-        text = next(text for text in texts.to_pylist() if not _fits(text))
-    for group in groups:
-        if (code := pc.index(group.texts, text).as_py()) >= 0:
-            break
+        text = texts[first_refused(texts, lambda values: values.cast(pa.int64()))].as_py()
+    codes = ((group, pc.index(group.texts, text).as_py()) for group in groups)
+    group, code = next((group, code) for group, code in codes if code >= 0)
     raise GraphError(
         f"{group.location_of(code)}: {text[:40]} does not fit into 64 bits: "
         "make such numbers texts, as by a letter before them"
     )
-
-
-def _fits(integer: str) -> bool:
-    """Return whether an integer is in [-2⁶³, 2⁶³); it may have too many digits for ``int``."""
-    return len(integer) <= 20 and -(2**63) <= int(integer) < 2**63
 
 
 def listed(values: Sequence[Any], most: int = 5) -> str:

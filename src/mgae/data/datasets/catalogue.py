@@ -80,16 +80,12 @@ def statistics(graph: Data) -> dict[str, int]:
         # As published: ogbl-collab lists a pair once for each year.
         edges = graph.get("num_train_edges") or edges
         edges += graph.val_edges.size(1) + graph.test_edges.size(1)
-    return {
-        "nodes": int(graph.num_nodes or 0),
-        "edges": edges,
-        "features": 0 if graph.x is None else graph.x.size(1),
-        "classes": 0 if graph.y is None else _num_classes(graph),
-    }
-
-
-def _num_classes(graph: Data) -> int:
-    return int(graph.y.size(1)) if graph.y.dim() == 2 else int(graph.y.max()) + 1
+    classes = 0
+    if graph.y is not None:
+        classes = int(graph.y.size(1)) if graph.y.dim() == 2 else int(graph.y.max()) + 1
+    features = 0 if graph.x is None else graph.x.size(1)
+    nodes = int(graph.num_nodes or 0)
+    return {"nodes": nodes, "edges": edges, "features": features, "classes": classes}
 
 
 def _read(entry: Entry, verify: bool) -> tuple[Data, str]:

@@ -15,6 +15,7 @@ import torch
 from pyarrow import csv
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import index_to_mask
 
 from mgae.core.errors import GraphError
 from mgae.data.datasets.pickles import read_tensors
@@ -67,7 +68,9 @@ def read_nodes(folder: Path, split: str) -> Data:
     y = torch.from_numpy(read_table(raw / "node-label.csv.gz", np.int64)).squeeze(1)
     graph = Data(x=x, edge_index=_both_ways(edges), y=y, num_nodes=num_nodes)
     for part, name in _PARTS.items():
-        graph[f"{part}_mask"] = _mask(folder / "split" / split / f"{name}.csv.gz", num_nodes)
+        path = folder / "split" / split / f"{name}.csv.gz"
+        nodes = torch.from_numpy(read_table(path, np.int64)).flatten()
+        graph[f"{part}_mask"] = index_to_mask(_check_range(nodes, num_nodes, path), num_nodes)
     return graph
 
 
@@ -80,19 +83,15 @@ def read_table(path: Path, kind: type[np.generic]) -> np.ndarray:
     try:
         table = csv.read_csv(path, csv.ReadOptions(autogenerate_column_names=True))
         values = np.empty((table.num_rows, table.num_columns), dtype=kind)
-        for number, column in enumerate(table.columns):
-            _fill(values[:, number], column.to_numpy())
+        for number, column in enumerate(map(pa.ChunkedArray.to_numpy, table.columns)):
+            with np.errstate(invalid="ignore"):
+                values[:, number] = column
+            # Whole numbers may be written as 1.0, but nothing may get lost.
+            if values.dtype.kind == "i" and not np.array_equal(values[:, number], column):
+                raise ValueError("not all values are whole numbers")
     except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise GraphError(f"cannot read {path}: {str(error).partition(chr(10))[0]}") from None
     return values
-
-
-def _fill(target: np.ndarray, column: np.ndarray) -> None:
-    with np.errstate(invalid="ignore"):
-        target[:] = column
-    # Whole numbers may be written as 1.0, but nothing may get lost.
-    if target.dtype.kind == "i" and not np.array_equal(target, column):
-        raise ValueError("not all values are whole numbers")
 
 
 def mean_over_edges(edges: Tensor, values: Tensor, num_nodes: int) -> Tensor:
@@ -120,13 +119,6 @@ def _pairs(part: Mapping[str, Tensor], key: str, num_nodes: int, path: Path) -> 
     if pairs.dim() != 2 or pairs.size(1) != 2:
         raise GraphError(f"{key!r} in {path} must be [pairs, 2], got {tuple(pairs.shape)}")
     return _check_range(pairs.t().long().contiguous(), num_nodes, path)
-
-
-def _mask(path: Path, num_nodes: int) -> Tensor:
-    nodes = torch.from_numpy(read_table(path, np.int64)).flatten()
-    mask = torch.zeros(num_nodes, dtype=torch.bool)
-    mask[_check_range(nodes, num_nodes, path)] = True
-    return mask
 
 
 def _check_range(nodes: Tensor, num_nodes: int, path: Path) -> Tensor:

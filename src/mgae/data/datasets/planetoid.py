@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch_geometric.data import Data
-from torch_geometric.utils import to_undirected
+from torch_geometric.utils import index_to_mask, to_undirected
 
 from mgae.core.errors import GraphError
 from mgae.data.datasets.pickles import read_pickle
@@ -40,15 +40,18 @@ def _network(parts: dict[str, Any], test: np.ndarray) -> Data:
     num_nodes = max(int(test.max()) + 1, parts["allx"].shape[0])
     x = _ordered_rows(parts["allx"].toarray(), parts["tx"].toarray(), test, num_nodes)
     y = _ordered_rows(parts["ally"], parts["ty"], test, num_nodes)
+    neighbors = parts["graph"]
+    source = np.repeat(list(neighbors), [len(nodes) for nodes in neighbors.values()])
+    target = np.concatenate([np.asarray(nodes, np.int64) for nodes in neighbors.values()])
     num_train = len(parts["y"])
     graph = Data(
         x=torch.from_numpy(x),
-        edge_index=_edges(parts["graph"]),
+        edge_index=torch.from_numpy(np.stack([source.astype(np.int64), target])),
         y=torch.from_numpy(y.argmax(axis=1)),
         num_nodes=num_nodes,
     )
     val = np.arange(num_train, num_train + _NUM_VAL)
-    return _with_masks(graph, {"train": np.arange(num_train), "val": val, "test": test})
+    return _with_masks(graph, np.arange(num_train), val, test)
 
 
 def _ordered_rows(
@@ -61,17 +64,10 @@ def _ordered_rows(
     return rows
 
 
-def _edges(neighbors: dict[int, list[int]]) -> torch.Tensor:
-    source = np.repeat(list(neighbors), [len(nodes) for nodes in neighbors.values()])
-    target = np.concatenate([np.asarray(nodes, np.int64) for nodes in neighbors.values()])
-    return torch.from_numpy(np.stack([source.astype(np.int64), target]))
-
-
-def _with_masks(graph: Data, nodes: dict[str, np.ndarray]) -> Data:
-    for part, chosen in nodes.items():
-        mask = torch.zeros(int(graph.num_nodes or 0), dtype=torch.bool)
-        mask[torch.from_numpy(chosen.astype(np.int64))] = True
-        graph[f"{part}_mask"] = mask
+def _with_masks(graph: Data, *parts: np.ndarray) -> Data:
+    for name, nodes in zip(("train", "val", "test"), parts, strict=True):
+        index = torch.from_numpy(nodes.astype(np.int64))
+        graph[f"{name}_mask"] = index_to_mask(index, graph.num_nodes)
     return graph
 
 
@@ -86,22 +82,16 @@ def read_cora() -> Data:
     if checksum != _CORA_SHA256:
         raise GraphError(f"the embedded cora.npz is damaged (sha256 {checksum}): reinstall mgae")
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-        graph = _unpacked({name: arrays[name] for name in arrays.files})
-    graph.checksum = checksum
-    return graph
-
-
-def _unpacked(arrays: dict[str, np.ndarray]) -> Data:
-    num_nodes = len(arrays["y"])
-    x = torch.zeros(num_nodes, 1433)
-    row = np.repeat(np.arange(num_nodes), np.diff(arrays["feature_indptr"]))
-    x[torch.from_numpy(row), torch.from_numpy(arrays["feature_indices"].astype(np.int64))] = 1.0
-    graph = Data(
-        x=x,
-        edge_index=to_undirected(torch.from_numpy(arrays["edges"].astype(np.int64))),
-        y=torch.from_numpy(arrays["y"].astype(np.int64)),
-        node_ids=arrays["paper_ids"].tolist(),
-        num_nodes=num_nodes,
-    )
-    parts = ("train", "val", "test")
-    return _with_masks(graph, {part: arrays[f"{part}_nodes"] for part in parts})
+        num_nodes = len(arrays["y"])
+        x = torch.zeros(num_nodes, 1433)
+        row = np.repeat(np.arange(num_nodes), np.diff(arrays["feature_indptr"]))
+        x[torch.from_numpy(row), torch.from_numpy(arrays["feature_indices"].astype(np.int64))] = 1.0
+        graph = Data(
+            x=x,
+            edge_index=to_undirected(torch.from_numpy(arrays["edges"].astype(np.int64))),
+            y=torch.from_numpy(arrays["y"].astype(np.int64)),
+            node_ids=arrays["paper_ids"].tolist(),
+            num_nodes=num_nodes,
+            checksum=checksum,
+        )
+        return _with_masks(graph, *(arrays[f"{part}_nodes"] for part in ("train", "val", "test")))

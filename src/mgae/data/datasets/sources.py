@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import platformdirs
 
@@ -188,35 +189,19 @@ def _download(url: str, path: Path, on_bytes: OnBytes) -> None:
     import pooch  # noqa: PLC0415 - slow to load, and rarely needed
     from requests.exceptions import RequestException  # noqa: PLC0415
 
+    def update(count: int) -> None:
+        bar.done = min(bar.done + count, bar.total or sys.maxsize)
+        on_bytes(path.name, bar.done, bar.total or None)
+
+    # The progress bar that pooch wants; it sets the total, to 0 if that is not known.
+    bar = SimpleNamespace(total=0, done=0, update=update, reset=lambda: None, close=lambda: None)
+    timeout = (_CONNECT_SECONDS, _READ_SECONDS)
+    http = pooch.HTTPDownloader(bar, _BLOCK_BYTES, timeout=timeout, headers=_HEADERS)
     path.parent.mkdir(parents=True, exist_ok=True)
-    http = pooch.HTTPDownloader(
-        progressbar=_Progress(path.name, on_bytes),
-        chunk_size=_BLOCK_BYTES,
-        timeout=(_CONNECT_SECONDS, _READ_SECONDS),
-        headers=_HEADERS,
-    )
     try:
         http(url, str(path), None)
     except RequestException as error:
         raise OSError(_http_reason(error, path.name)) from None
-
-
-class _Progress:
-    """Pooch's progress bar, as calls of ``on_bytes``."""
-
-    def __init__(self, name: str, on_bytes: OnBytes) -> None:
-        self.name, self.on_bytes = name, on_bytes
-        self.total = self.done = 0  # pooch sets the total, 0 if not known
-
-    def update(self, count: int) -> None:
-        self.done = min(self.done + count, self.total or sys.maxsize)
-        self.on_bytes(self.name, self.done, self.total or None)
-
-    def reset(self) -> None:
-        """Do nothing: pooch counts from the beginning to show a full bar."""
-
-    def close(self) -> None:
-        """Do nothing."""
 
 
 def _unpack(archive: Path, inside: str, files: Iterable[str], folder: Path) -> None:

@@ -34,20 +34,16 @@ def assemble_graph(
     groups = (edges.ids, edges.nodes, None if rows is None else rows.ids)
     nodes = Nodes.of(*(group for group in groups if group is not None))
     on_progress("merging the edges", 0.0)
-    merged = merge_edges(edges, nodes, settings.directed)
-    notes = [*edges.notes, *merged.notes]
-    data = Data(edge_index=merged.edge_index, edge_weight=merged.weight, num_nodes=len(nodes.ids))
-    data.node_ids, data.name = nodes.ids, name
+    data = merge_edges(edges, nodes, settings.directed)
+    data.name = name
     if rows is not None:
         prepared = features(rows, nodes, settings.missing, known)
         data.x, data.feature_names = prepared.x, prepared.names
-        notes += [*_isolated_notes(rows, edges), *prepared.notes]
+        data.notes += [*_isolated_notes(rows, edges), *prepared.notes]
     if (path := _label_path(settings)) is not None:
-        table = open_table(path, node_hints(settings), on_progress)
-        classes = labels(label_rows(table, settings), nodes)
-        data.y, data.class_names = classes.y, classes.class_names
-        notes += classes.notes
-    data.notes = notes
+        rows = label_rows(open_table(path, node_hints(settings), on_progress), settings)
+        data.y, data.class_names, label_notes = labels(rows, nodes)
+        data.notes += label_notes
     on_progress("checking the graph", 0.0)
     return checked(data)
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import torch
 from scipy import sparse
 from torch import Tensor
+from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.checks import adjacency, edges_of
@@ -49,21 +50,6 @@ class EdgeList:
     weight: np.ndarray | None = None
     nodes: Ids | None = None
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class MergedEdges:
-    """Edges of a graph.
-
-    Attributes:
-        edge_index: [2, e], sorted by target and then source, without duplicates and self-loops.
-        weight: [e], or None.
-        notes: how many were merged and dropped.
-    """
-
-    edge_index: Tensor
-    weight: Tensor | None
-    notes: tuple[str, ...]
 
 
 def edge_hints(settings: InputSettings) -> Hints:
@@ -151,11 +137,12 @@ def wrong_weight(where: str, value: object) -> GraphError:
     return GraphError(f"{where}: the weight must be a finite number ≥ 0, got {value!r}")
 
 
-def merge_edges(edges: EdgeList, nodes: Nodes, directed: bool) -> MergedEdges:
-    """Merge duplicates, adding their weights, and give each edge both directions.
+def merge_edges(edges: EdgeList, nodes: Nodes, directed: bool) -> Data:
+    """Return a graph in which duplicates are merged and each edge has both directions.
 
-    A pair that is listed both ways gets the mean of its two weights; with ``directed`` it is two
-    edges, and no edge is reversed.
+    The weights of duplicates are added; a pair that is listed both ways gets the mean of its two
+    weights. With ``directed`` no edge is reversed. Edges are sorted by target and then source;
+    ``notes`` say how many were merged and dropped.
 
     Raises:
         GraphError: if no edge is left.
@@ -176,8 +163,13 @@ def merge_edges(edges: EdgeList, nodes: Nodes, directed: bool) -> MergedEdges:
     notes = [f"{counted(loops, 'self-loop')} dropped"] if loops else []
     notes += [f"{counted(duplicates, 'duplicate edge')} merged"] if duplicates else []
     notes += [f"{counted(both, 'edge')} listed both ways, counted once"] if both else []
-    notes = [f"{edges.where}: {note}" for note in notes]
-    return MergedEdges(edges_of(matrix), _merged_weights(edges.where, matrix), tuple(notes))
+    return Data(
+        edge_index=edges_of(matrix),
+        edge_weight=_merged_weights(edges.where, matrix),
+        num_nodes=len(nodes.ids),
+        node_ids=nodes.ids,
+        notes=[*edges.notes, *(f"{edges.where}: {note}" for note in notes)],
+    )
 
 
 def _doubtful_first_row(where: str, ids: Ids) -> list[str]:

@@ -61,7 +61,9 @@ def encoded(name: str, column: pa.ChunkedArray, locate: Locate) -> Block:
         texts = column.cast(pa.string()).combine_chunks()
         return _encoded_texts(name, texts, MOST_CATEGORIES if categorical else MOST_VALUES)
     if types.is_date(kind) or types.is_timestamp(kind):
-        days = pc.divide(_microseconds(column).cast(pa.float64(), safe=False), float(_DAY))
+        zone = kind.tz if types.is_timestamp(kind) else None
+        microseconds = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+        days = pc.divide(microseconds.cast(pa.float64(), safe=False), float(_DAY))
         return Block(_numbers(name, days, locate), (name,), "as days since 1970")
     if types.is_fixed_size_list(kind) and kind.list_size and _is_number(kind.value_type):
         return _vectors(name, column, locate)
@@ -121,11 +123,6 @@ def _is_text(kind: pa.DataType) -> bool:
 def _is_number(kind: pa.DataType) -> bool:
     simple = types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind)
     return bool(simple or types.is_decimal(kind))
-
-
-def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    zone = column.type.tz if types.is_timestamp(column.type) else None
-    return column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
 
 
 def _numbers(name: str, column: pa.ChunkedArray, locate: Locate, width: int = 1) -> np.ndarray:

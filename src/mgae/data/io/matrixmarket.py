@@ -6,7 +6,6 @@ Own code: scipy's reader crashes the whole process on some damaged files.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -24,37 +23,28 @@ _SYMMETRIES = ("general", "symmetric")
 _MOST_NODES = 2**31 - 1
 
 
-@dataclass(frozen=True)
-class _Head:
-    """The lines above the entries: layout of these, shape, number of entries, symmetry."""
-
-    layout: Layout
-    shape: tuple[int, int]
-    count: int
-    symmetric: bool
-
-
 def read_matrix_market(path: Path, on_progress: OnProgress) -> sparse.coo_array:
     """Return a sparse matrix, with both triangles if the file is symmetric.
 
     Raises:
         GraphError: if the file is damaged, dense, or not real.
     """
-    head = _head(path)
-    table = DelimitedTable(path, head.layout, on_progress)
-    columns = table.read(range(head.layout.width), range(head.layout.width))
-    row, column = (_numbers(columns[end], table, head.shape[end]) for end in (0, 1))
-    if len(row) != head.count:
-        raise GraphError(f"{path} must have {head.count:,} entries, as it says, got {len(row):,}")
-    data = np.ones(head.count) if len(columns) == 2 else weights_of(columns[2], table)
-    if head.symmetric:
+    layout, symmetric, (*shape, count) = _head(path)
+    table = DelimitedTable(path, layout, on_progress)
+    columns = table.read(range(layout.width), range(layout.width))
+    row, column = (_numbers(columns[end], table, shape[end]) for end in (0, 1))
+    if len(row) != count:
+        raise GraphError(f"{path} must have {count:,} entries, as it says, got {len(row):,}")
+    data = np.ones(count) if len(columns) == 2 else weights_of(columns[2], table)
+    if symmetric:
         below = row != column
         row, column = np.append(row, column[below]), np.append(column, row[below])
         data = np.append(data, data[below])
-    return sparse.coo_array((data, (row, column)), shape=head.shape)
+    return sparse.coo_array((data, (row, column)), shape=tuple(shape))
 
 
-def _head(path: Path) -> _Head:
+def _head(path: Path) -> tuple[Layout, bool, list[int]]:
+    """Return the entries' layout, the symmetry, and the numbers of rows, columns and entries."""
     start = lines = 0
     banner = size = b""
     with readable(path), open_bytes(path) as stream:
@@ -68,8 +58,7 @@ def _head(path: Path) -> _Head:
     numbers = [int(number) for number in size.split() if re.fullmatch(rb"\d{1,12}", number)]
     if len(numbers) != 3 or len(size.split()) != 3 or max(numbers[:2]) > _MOST_NODES:
         raise GraphError(f"{path}, line {lines}: expected the numbers of rows, columns and entries")
-    layout = Layout(" ", width, None, lines, start)
-    return _Head(layout, (numbers[0], numbers[1]), numbers[2], symmetric)
+    return Layout(" ", width, None, lines, start), symmetric, numbers
 
 
 def _banner(path: Path, words: list[str]) -> tuple[int, bool]:

@@ -44,15 +44,6 @@ class NodeRows:
         return positions
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Classes of all nodes: ``y`` [nodes], -1 without one, and the classes' names in order."""
-
-    y: Tensor
-    class_names: list[str]
-    notes: list[str]
-
-
 def node_hints(settings: InputSettings) -> Hints:
     """Return what distinguishes the header of a table of nodes from its first node."""
     chosen = (settings.id_column, settings.label_column)
@@ -102,8 +93,8 @@ def origin(known: str, names: Sequence[str]) -> int | None:
     return next((names.index(name) for name in fitting if name in names), None)
 
 
-def labels(rows: NodeRows, nodes: Nodes) -> Labels:
-    """Return the classes of all nodes, in the order of their names; other ids are ignored.
+def labels(rows: NodeRows, nodes: Nodes) -> tuple[Tensor, list[str], list[str]]:
+    """Return the classes [nodes], -1 without one, their names in order, and notes.
 
     Raises:
         GraphError: if no node has a label.
@@ -122,8 +113,7 @@ def labels(rows: NodeRows, nodes: Nodes) -> Labels:
     classes = Nodes.of(ids)
     y = np.full(len(nodes.ids), -1)
     y[position[kept]] = classes.positions(ids.texts)[ids.codes[0]]
-    notes = _label_notes(rows, position, y)
-    return Labels(torch.from_numpy(y), classes.texts.to_pylist(), notes)
+    return torch.from_numpy(y), classes.texts.to_pylist(), _label_notes(rows, position, y)
 
 
 def _id_column(table: Table, settings: InputSettings) -> int:
