@@ -15,12 +15,12 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(str.st
 integers = st.integers(-(2**63), 2**63 - 1)
 
 
-def place(row: int) -> str:
+def locate(row: int) -> str:
     return f"row {row}"
 
 
 def ids_of(*columns: object, kind: pa.DataType | None = None) -> Ids:
-    return Ids.of([pa.chunked_array([pa.array(column, kind)]) for column in columns], place)
+    return Ids.of([pa.chunked_array([pa.array(column, kind)]) for column in columns], locate)
 
 
 def decoded(ids: Ids) -> list[list[str]]:
@@ -58,7 +58,7 @@ def test_the_same_ids_from_every_type(case: str) -> None:
 
 def test_values_of_a_dictionary_that_stand_in_no_row_are_no_nodes() -> None:
     column = pa.DictionaryArray.from_arrays(pa.array([0, 2, 0]), pa.array(["a", "unused", "b"]))
-    assert Nodes.of(Ids.of([pa.chunked_array([column])], place)).ids == ["a", "b"]
+    assert Nodes.of(Ids.of([pa.chunked_array([column])], locate)).ids == ["a", "b"]
 
 
 NOT_INTEGERS = ["007", "+1", "-0", "1.0", "1_000", "٣", "1e3", "0x1", "a"]

@@ -402,3 +402,13 @@ def test_a_connection_is_impatient_first_and_patient_then(
     monkeypatch.setattr(requests, "get", recording)
     obtain("some", source)
     assert timeouts == [(5, 60), (5, 60)]
+
+
+def test_a_server_that_does_not_answer_is_given_up(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_READ_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/data"
+        with pytest.raises(MissingData, match=r"/data: timed out\): put"):
+            obtain("some", Source("Some/raw", dict(SUMS), url))

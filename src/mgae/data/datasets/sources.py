@@ -147,6 +147,8 @@ def _stored(
         checksum = _verified(temporary, source).checksum
         for file in source.files:
             (home / file).parent.mkdir(parents=True, exist_ok=True)
+            with (temporary / file).open("rb+") as stream:
+                os.fsync(stream.fileno())
             (temporary / file).replace(home / file)
     return Files(home, checksum)
 
@@ -232,7 +234,7 @@ def _http_reason(error: BaseException, file: str) -> str:
             return f"{file} broke off after {cause.partial:,} of {whole:,} bytes"
         if isinstance(cause, OSError) and cause.strerror:
             return cause.strerror
-    return _reason(error)
+    return _reason(causes[-1])
 
 
 def _reason(error: BaseException) -> str:
