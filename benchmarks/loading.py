@@ -15,7 +15,7 @@ import psutil
 import pyarrow as pa
 from pyarrow import csv
 
-from mgae.data.io.files import read_graph
+from mgae.data.opening import read_graph
 
 NUM_EDGES, NUM_NODES = 10_000_000, 1_000_000
 

@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph
 from mgae.data.checks import checked
-from mgae.data.convert import as_graph
+from mgae.data.opening import as_graph
 from mgae.runs.config import RunConfig
 from mgae.runs.trial import Trial
 from mgae.serving.features import require_same_features

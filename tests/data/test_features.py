@@ -14,8 +14,8 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError
 from mgae.data.features import KnownFeatures
 from mgae.data.io.encoding import Block, encoded, encoded_as
-from mgae.data.io.files import read_graph
-from mgae.runs.sections import InputSettings
+from mgae.data.io.options import InputSettings
+from mgae.data.opening import read_graph
 
 # Nodes a, b, c, d in this order.
 EDGES = "source,target\na,b\nb,c\nc,d\n"

@@ -15,12 +15,12 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).map(str.st
 integers = st.integers(-(2**63), 2**63 - 1)
 
 
-def place(row: int) -> str:
+def locate(row: int) -> str:
     return f"row {row}"
 
 
 def ids_of(*columns: object, kind: pa.DataType | None = None) -> Ids:
-    return Ids.of([pa.chunked_array([pa.array(column, kind)]) for column in columns], place)
+    return Ids.of([pa.chunked_array([pa.array(column, kind)]) for column in columns], locate)
 
 
 def decoded(ids: Ids) -> list[list[str]]:
@@ -58,7 +58,7 @@ def test_the_same_ids_from_every_type(case: str) -> None:
 
 def test_values_of_a_dictionary_that_stand_in_no_row_are_no_nodes() -> None:
     column = pa.DictionaryArray.from_arrays(pa.array([0, 2, 0]), pa.array(["a", "unused", "b"]))
-    assert Nodes.of(Ids.of([pa.chunked_array([column])], place)).ids == ["a", "b"]
+    assert Nodes.of(Ids.of([pa.chunked_array([column])], locate)).ids == ["a", "b"]
 
 
 NOT_INTEGERS = ["007", "+1", "-0", "1.0", "1_000", "٣", "1e3", "0x1", "a"]
@@ -82,11 +82,11 @@ def test_texts_are_in_the_order_of_their_code_points() -> None:
 
 def test_the_first_place_of_an_id() -> None:
     ids = ids_of(["b", "a", "c"], ["b", "c", "b"])
-    assert ids.place_of(ids.texts.to_pylist().index("c")) == "row 1"
+    assert ids.location_of(ids.texts.to_pylist().index("c")) == "row 1"
 
 
 def test_rows_whose_id_stands_above_them() -> None:
-    assert ids_of(["b", "a", "b", "c", "b"]).second_rows().tolist() == [2, 4]
+    assert ids_of(["b", "a", "b", "c", "b"]).repeated_rows().tolist() == [2, 4]
 
 
 REFUSED = {

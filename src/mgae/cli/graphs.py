@@ -78,10 +78,10 @@ def inspect(
     from mgae.cli.progress import StageProgress
     from mgae.core.graph import MessageGraph
     from mgae.data.inspection import inspect_graph, plot_degrees
+    from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
     from mgae.paper import paper_config
     from mgae.runs.memory import training_bytes
-    from mgae.runs.sections import InputSettings
     from mgae.serving.tables import check_out
 
     if plot is not None:

@@ -78,7 +78,7 @@ def score(
 ) -> None:
     """Score pairs of nodes: how likely is a link between them."""
     from mgae.cli.progress import StageProgress
-    from mgae.runs.sections import InputSettings
+    from mgae.data.io.options import InputSettings
     from mgae.serving.pairs import scored_pairs
     from mgae.serving.tables import TABLES, check_out, write_batches
 
@@ -165,8 +165,8 @@ def _load(run: Path, number: int, progress: Any) -> Predictor:
 
 
 def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any) -> Any:
+    from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
-    from mgae.runs.sections import InputSettings
     from mgae.serving.features import known_features
 
     known = known_features(predictor.graph)

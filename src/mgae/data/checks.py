@@ -1,4 +1,4 @@
-"""What every graph fulfils once it is in: the promise that all later stages rely on."""
+"""Check that a graph keeps the contract that all later stages rely on."""
 
 from __future__ import annotations
 
@@ -17,23 +17,25 @@ from mgae.core.errors import GraphError
 
 
 def checked(data: Data) -> Data:
-    """A copy of ``data`` that keeps the graph contract; the input stays as it is.
+    """Return a copy of ``data`` that keeps the graph contract.
 
     Ids in range, no duplicate edge (weights of duplicates are added), no self-loop, finite
     features, edges sorted by target and then source, at least two nodes and one edge.
-    ``data.undirected`` says whether every edge stands there in both directions; ``node_ids`` holds
-    the user's own ids.
+    ``undirected`` says whether every edge is there in both directions; ``node_ids`` are the user's
+    own ids.
 
     Raises:
-        GraphError: where the graph cannot be brought into that form.
+        GraphError: if the graph cannot be brought into that form.
 
     >>> graph = checked(Data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 1]]), num_nodes=2))
     >>> graph.edge_index.tolist(), graph.undirected
     ([[1, 0], [0, 1]], True)
     """
-    num_nodes = _num_nodes(data)
+    num_nodes = int(data.num_nodes or 0)
+    if num_nodes < 2:
+        raise GraphError(f"a graph needs at least two nodes, got {num_nodes}")
     edge_index, weight = _edges(data, num_nodes)
-    graph = _rest(data).clone()
+    graph = _remaining(data).clone()
     graph.num_nodes, graph.node_ids = num_nodes, _node_ids(data, num_nodes)
     graph.edge_index, graph.edge_weight = edge_index, weight
     graph.undirected = _is_undirected(edge_index, weight, num_nodes)
@@ -47,26 +49,27 @@ def checked(data: Data) -> Data:
 def adjacency(
     source: np.ndarray, target: np.ndarray, data: np.ndarray, num_nodes: int
 ) -> sparse.csr_array:
-    """Edges as a matrix with a row per target, the ``data`` of duplicates added.
+    """Return edges as a matrix with a row per target, the ``data`` of duplicates added.
 
-    Counting, unlike sorting, takes time linear in the edges. Entries that are zero stay.
+    Counting, unlike sorting, takes time linear in the edges. Entries of zero are kept.
     """
     return sparse.coo_array((data, (target, source)), shape=(num_nodes, num_nodes)).tocsr()
 
 
 def edges_of(matrix: sparse.csr_array) -> Tensor:
-    """The entries of a matrix as edges [2, m], sorted by target (its row) and then source."""
+    """Return the entries of a matrix as edges [2, m], sorted by target (row) and then source."""
     edge_index = np.empty((2, matrix.nnz), np.int64)
     edge_index[0] = matrix.indices
     edge_index[1] = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return torch.from_numpy(edge_index)
 
 
-def _rest(data: Data) -> Data:
-    """All but what is replaced anyway: PyG copies edges for nothing, and ids one by one."""
-    rest = copy.copy(data)
-    rest.edge_index = rest.edge_weight = rest.edge_attr = rest.node_ids = None
-    return rest
+def _remaining(data: Data) -> Data:
+    """Return all but what is replaced: PyG copies edges needlessly, and ids one by one."""
+    remaining = copy.copy(data)
+    remaining.edge_index = remaining.edge_weight = remaining.edge_attr = None
+    remaining.node_ids = None
+    return remaining
 
 
 def _node_ids(data: Data, num_nodes: int) -> list[Any]:
@@ -79,7 +82,7 @@ def _node_ids(data: Data, num_nodes: int) -> list[Any]:
 
 
 def plain_ids(ids: Sequence[Any]) -> list[Any]:
-    """The same ids, such as a file can hold: all integers, or all texts, no two alike.
+    """Return the same ids if a file can store them: all integers, or all texts, all distinct.
 
     Raises:
         GraphError: at the first that is not.
@@ -89,29 +92,17 @@ def plain_ids(ids: Sequence[Any]) -> list[Any]:
     """
     plain = [node.item() if isinstance(node, np.generic) else node for node in ids]
     kind = str if isinstance(plain[0], str) else int
-    for place, node in enumerate(plain):
-        if not _is_plain(node, kind):
+    for index, node in enumerate(plain):
+        fits = kind is str or (type(node) is int and -(2**63) <= node < 2**63)
+        if not isinstance(node, kind) or not fits:
             got = " ".join(repr(node)[:80].split())
             raise GraphError(
-                f"node_ids must be all integers of 64 bits, or all texts, got {got} at {place:,}"
+                f"node_ids must be all integers of 64 bits, or all texts, got {got} at {index:,}"
             )
     if len(set(plain)) < len(plain):
         twice, count = Counter(plain).most_common(1)[0]
         raise GraphError(f"node_ids must be distinct, got {twice!r} for {count:,} nodes")
     return plain
-
-
-def _is_plain(node: Any, kind: type) -> bool:
-    if kind is str:
-        return isinstance(node, str)
-    return type(node) is int and -(2**63) <= node < 2**63
-
-
-def _num_nodes(data: Data) -> int:
-    num_nodes = data.num_nodes or 0
-    if num_nodes < 2:
-        raise GraphError(f"a graph needs at least two nodes, got {num_nodes}")
-    return int(num_nodes)
 
 
 def _edges(data: Data, num_nodes: int) -> tuple[Tensor, Tensor | None]:
@@ -134,7 +125,7 @@ def _edges(data: Data, num_nodes: int) -> tuple[Tensor, Tensor | None]:
 def _merged(
     edge_index: Tensor, weight: Tensor | None, num_nodes: int
 ) -> tuple[Tensor, Tensor | None]:
-    """The edges sorted, duplicates as one; a copy in any case."""
+    """Return a copy of the edges, sorted, with duplicates merged."""
     keys = edge_index[1] * num_nodes + edge_index[0]
     if bool((keys[1:] > keys[:-1]).all()):
         return edge_index.clone(), None if weight is None else weight.clone()
@@ -149,17 +140,14 @@ def _merged(
 
 
 def _is_undirected(edge_index: Tensor, weight: Tensor | None, num_nodes: int) -> bool:
-    """Whether the matrix of these merged edges equals its transpose."""
+    """Return whether the matrix of these merged edges equals its transpose."""
     source, target = edge_index.numpy()
     data = np.ones(len(source), np.int8) if weight is None else weight.numpy()
     ends = np.searchsorted(target, np.arange(num_nodes + 1))
     matrix = sparse.csr_array((data, source, ends), shape=(num_nodes, num_nodes))
-    turned = matrix.T.tocsr()
-    return (
-        np.array_equal(matrix.indptr, turned.indptr)
-        and np.array_equal(matrix.indices, turned.indices)
-        and np.array_equal(matrix.data, turned.data)
-    )
+    transposed = matrix.T.tocsr()
+    fields = ("indptr", "indices", "data")
+    return all(np.array_equal(getattr(matrix, f), getattr(transposed, f)) for f in fields)
 
 
 def _weight(data: Data) -> Tensor | None:

@@ -1,4 +1,4 @@
-"""Features for every node."""
+"""Prepare the features of every node from the rows of a table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mgae.data.io.noderows import NodeRows, origin
 
 @dataclass(frozen=True)
 class Features:
-    """Features of all nodes: ``x`` [nodes, F], the columns' names, and how they came about."""
+    """Features of all nodes: ``x`` [nodes, F], the columns' names, and notes on their origin."""
 
     x: Tensor
     names: list[str]
@@ -25,7 +25,7 @@ class Features:
 
 @dataclass(frozen=True)
 class KnownFeatures:
-    """Columns that features must come in: their names [F], and what a missing number is, [F]."""
+    """Columns that features must come in: names [F], and the value of a missing number [F]."""
 
     names: tuple[str, ...]
     mean: np.ndarray
@@ -34,15 +34,15 @@ class KnownFeatures:
 def features(
     rows: NodeRows, nodes: Nodes, missing: str, known: KnownFeatures | None = None
 ) -> Features:
-    """Features of all nodes; a missing number gets the mean of its column.
+    """Return the features of all nodes; a missing number gets the mean of its column.
 
     ``missing`` is what a node without a row gets: ``zero``, the ``mean``, or ``refuse``. With
     ``known`` the features come in the columns that a model was trained on.
 
     Raises:
-        GraphError: at a number that is not finite, or where a node without a row is refused.
+        GraphError: if a number is not finite, or a node without a row is refused.
     """
-    where, position = rows.table.where, nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
+    where, position = rows.table.where, rows.positions(nodes)
     # By node, so that a mean does not depend on the order of the rows.
     order = np.argsort(position)
     if known is None:
@@ -59,50 +59,44 @@ def features(
 
 
 def _encoded_columns(rows: NodeRows, order: np.ndarray) -> tuple[np.ndarray, list[str], list[str]]:
-    """The rows' features in this order, [rows, F], the names of the F columns, and notes."""
-    blocks: list[np.ndarray] = []
+    """Return the rows' features in this order, [rows, F], the F columns' names, and notes."""
+    blocks, notes, filled = [], [], []
     names: list[str] = []
-    notes, gaps = [], []
     for name, column in zip(rows.names, rows.columns, strict=True):
-        block = encoded(name, column, rows.table.place)
-        values, count = _filled(block.values[order])
+        block = encoded(name, column, rows.table.locate)
+        values, count = _fill_gaps(block.values[order])
         blocks.append(values)
         names += block.names
         notes += [f"column {name!r}: {block.note}"] if block.note else []
-        gaps += [f"{name} ({count:,})"] if count else []
-    if gaps:
-        notes.append(f"missing numbers set to the mean of their column: {listed(gaps)}")
+        filled += [f"{name} ({count:,})"] if count else []
+    if filled:
+        notes.append(f"missing numbers set to the mean of their column: {listed(filled)}")
     return np.concatenate(blocks, axis=1), names, notes
 
 
 def _known_columns(rows: NodeRows, known: KnownFeatures) -> tuple[np.ndarray, list[str]]:
-    """The rows' features in the known columns, [rows, F], and notes."""
+    """Return the rows' features in the known columns, [rows, F], and notes."""
     notes = []
-    found = np.empty((len(rows.ids.codes[0]), len(known.names)), np.float32)
-    origin = [_origin(name, rows) for name in known.names]
-    for number, name in enumerate(rows.names):
-        places = [place for place, column in enumerate(origin) if column == number]
-        if places:
-            names = [known.names[place] for place in places]
-            block = encoded_as(name, rows.columns[number], names, rows.table.place)
-            found[:, places] = block.values
-            notes += [f"column {name!r}: {block.note}"] if block.note else []
-    return np.where(np.isnan(found), known.mean, found), notes
-
-
-def _origin(known: str, rows: NodeRows) -> int:
-    """The number of the column that a known one comes of."""
-    place = origin(known, rows.names)
-    if place is None:
+    values = np.empty((len(rows.ids.codes[0]), len(known.names)), np.float32)
+    origins = [origin(name, rows.names) for name in known.names]
+    if None in origins:
         raise GraphError(
-            f"{rows.table.where} has no column for {known!r}, which the model was trained on: "
-            f"its columns are {listed(rows.names, 20)}"
+            f"{rows.table.where} has no column for {known.names[origins.index(None)]!r}, which "
+            f"the model was trained on: its columns are {listed(rows.names, 20)}"
         )
-    return place
+    for column, name in enumerate(rows.names):
+        indices = [index for index, number in enumerate(origins) if number == column]
+        if not indices:
+            continue
+        names = [known.names[index] for index in indices]
+        block = encoded_as(name, rows.columns[column], names, rows.table.locate)
+        values[:, indices] = block.values
+        notes += [f"column {name!r}: {block.note}"] if block.note else []
+    return np.where(np.isnan(values), known.mean, values), notes
 
 
-def _filled(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """The values with the mean of their column for NaN, and how many of these there were."""
+def _fill_gaps(values: np.ndarray) -> tuple[np.ndarray, int]:
+    """Return the values with the mean of their column in place of NaN, and how many were NaN."""
     gaps = np.isnan(values)
     if not gaps.any():
         return values, 0
@@ -113,7 +107,7 @@ def _filled(values: np.ndarray) -> tuple[np.ndarray, int]:
 def _fill_absent(
     x: np.ndarray, position: np.ndarray, rows: NodeRows, nodes: Nodes, missing: str
 ) -> list[str]:
-    """Fill the rows of ``x`` that no row of the table fills."""
+    """Fill the rows of ``x`` that no row of the table fills, and return notes."""
     absent = np.setdiff1d(np.arange(len(x)), position)
     if len(absent) == 0:
         return []

@@ -1,4 +1,4 @@
-"""The user's own ids: read as texts, numbered in one order that no file format can change."""
+"""Read the user's own ids as texts and number them in an order that no file format changes."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ class Ids:
 
     Attributes:
         texts: the distinct ids, [k].
-        codes: for each column which of them stands in each row, [rows].
-        place: where a row stands, for messages.
+        codes: for each column the index into ``texts`` of each row, [rows].
+        locate: returns where a row is, for messages.
     """
 
     texts: pa.Array
     codes: tuple[np.ndarray, ...]
-    place: Callable[[int], str]
+    locate: Callable[[int], str]
 
     @classmethod
-    def of(cls, columns: Sequence[pa.ChunkedArray], place: Callable[[int], str]) -> Self:
-        """Read the ids in these columns, blanks around them stripped.
+    def of(cls, columns: Sequence[pa.ChunkedArray], locate: Callable[[int], str]) -> Self:
+        """Read the ids in these columns without the blanks around them.
 
         Raises:
-            GraphError: at a missing id, or one that is neither an integer nor a text.
+            GraphError: if an id is missing, or is neither an integer nor a text.
 
         >>> ids = Ids.of([pa.chunked_array([["b ", "a", "b"]])], str)
         >>> ids.texts.to_pylist(), ids.codes[0].tolist()
@@ -44,22 +44,22 @@ class Ids:
         """
         # A column hashes on one core: two columns, two cores.
         with ThreadPoolExecutor(max(1, len(columns))) as pool:
-            coded = list(pool.map(lambda column: _coded(column, place), columns))
+            coded = list(pool.map(lambda column: _coded(column, locate), columns))
         merged = pa.concat_arrays([texts for _, texts in coded]).dictionary_encode()
         parts = np.split(merged.indices.to_numpy(), np.cumsum([len(texts) for _, texts in coded]))
         codes = tuple(part[code] for (code, _), part in zip(coded, parts[:-1], strict=True))
-        ids = cls(merged.dictionary, codes, place)
+        ids = cls(merged.dictionary, codes, locate)
         if (empty := pc.index(ids.texts, "").as_py()) >= 0:
-            raise GraphError(f"{ids.place_of(empty)}: an id is missing")
+            raise GraphError(f"{ids.location_of(empty)}: an id is missing")
         return ids
 
-    def place_of(self, text: int) -> str:
-        """Where the distinct id of this number first stands."""
-        rows = [np.flatnonzero(codes == text)[:1] for codes in self.codes]
-        return self.place(int(np.concatenate(rows).min()))
+    def location_of(self, code: int) -> str:
+        """Return where the distinct id of this code first occurs."""
+        rows = [np.flatnonzero(codes == code)[:1] for codes in self.codes]
+        return self.locate(int(np.concatenate(rows).min()))
 
-    def second_rows(self) -> np.ndarray:
-        """The rows whose id stands above them already."""
+    def repeated_rows(self) -> np.ndarray:
+        """Return the rows whose id is in a row above already."""
         first = np.unique(self.codes[0], return_index=True)[1]
         return np.setdiff1d(np.arange(len(self.codes[0])), first)
 
@@ -78,10 +78,10 @@ class Nodes:
 
     @classmethod
     def of(cls, *groups: Ids) -> Self:
-        """All nodes that stand in any of the groups.
+        """Return all nodes of the groups.
 
         Raises:
-            GraphError: where all ids are integers and one has more than 64 bits.
+            GraphError: if all ids are integers and one has more than 64 bits.
 
         >>> Nodes.of(Ids.of([pa.chunked_array([["10", "9"]])], str)).ids
         [9, 10]
@@ -97,16 +97,16 @@ class Nodes:
         return cls(integers.take(order).to_pylist(), texts.take(order))
 
     def positions(self, texts: pa.Array) -> np.ndarray:
-        """The nodes' numbers [len(texts)], -1 for what is none."""
-        found: np.ndarray = pc.fill_null(pc.index_in(texts, self.texts), -1).to_numpy()
-        return found
+        """Return the nodes' indices [len(texts)], -1 for a text that is no node."""
+        positions: np.ndarray = pc.fill_null(pc.index_in(texts, self.texts), -1).to_numpy()
+        return positions
 
 
-def _coded(column: pa.ChunkedArray, place: Callable[[int], str]) -> tuple[np.ndarray, pa.Array]:
-    """Which distinct id stands in each row [rows], and their texts."""
-    column = undictionaried(column)
+def _coded(column: pa.ChunkedArray, locate: Callable[[int], str]) -> tuple[np.ndarray, pa.Array]:
+    """Return the code of each row's id [rows], and the texts of the codes."""
+    column = decoded(column)
     if column.null_count:
-        raise GraphError(f"{place(pc.index(column.is_null(), True).as_py())}: an id is missing")
+        raise GraphError(f"{locate(pc.index(column.is_null(), True).as_py())}: an id is missing")
     if len(column) == 0:
         return np.zeros(0, np.int32), pa.array([], pa.string())
     try:
@@ -114,22 +114,22 @@ def _coded(column: pa.ChunkedArray, place: Callable[[int], str]) -> tuple[np.nda
         codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
         return codes, as_texts(chunks[0].dictionary)
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
-        raise no_texts("an id", column, error, place) from None
+        raise not_texts("an id", column, error, locate) from None
 
 
-def no_texts(
-    what: str, column: pa.ChunkedArray, error: pa.ArrowException, place: Callable[[int], str]
+def not_texts(
+    what: str, column: pa.ChunkedArray, error: pa.ArrowException, locate: Callable[[int], str]
 ) -> GraphError:
-    """Why `as_texts` does not take a column: its type, or the first value that is wrong."""
+    """Return why `as_texts` refuses a column: its type, or the first value that is wrong."""
     row, got = 0, f"a {column.type}"
     if isinstance(error, pa.ArrowInvalid):
         row = first_refused(column, as_texts)
         got = repr(column[row].as_py())
-    return GraphError(f"{place(row)}: {what} must be an integer or a text, got {got}")
+    return GraphError(f"{locate(row)}: {what} must be an integer or a text, got {got}")
 
 
 def first_refused(values: pa.Array | pa.ChunkedArray, convert: Callable[[Any], Any]) -> int:
-    """Which of the values is the first that ``convert`` does not take, found by halving."""
+    """Return the index of the first value that ``convert`` refuses, by bisection."""
     low, high = 0, len(values)
     while high - low > 1:
         middle = (low + high) // 2
@@ -141,14 +141,14 @@ def first_refused(values: pa.Array | pa.ChunkedArray, convert: Callable[[Any], A
     return low
 
 
-def undictionaried(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Plain values: a dictionary may hold some that stand in no row."""
+def decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return plain values: a dictionary may have some that are in no row."""
     is_dictionary = pa.types.is_dictionary(column.type)
     return column.cast(column.type.value_type) if is_dictionary else column
 
 
 def as_texts(values: pa.Array | pa.ChunkedArray) -> Any:
-    """Texts without the blanks around them; whole floats, as pandas makes of integers, as such.
+    """Return texts without surrounding blanks; whole floats, as of pandas, become integers.
 
     >>> as_texts(pa.array([1.0, None])).to_pylist()
     ['1', None]
@@ -162,23 +162,17 @@ def _integers(texts: pa.Array, groups: Sequence[Ids]) -> pa.Array:
     try:
         return texts.cast(pa.int64())
     except pa.ArrowInvalid:
-        text = next(text for text in texts.to_pylist() if not _fits(text))
-    for group in groups:
-        if (found := pc.index(group.texts, text).as_py()) >= 0:
-            break
+        text = texts[first_refused(texts, lambda values: values.cast(pa.int64()))].as_py()
+    codes = ((group, pc.index(group.texts, text).as_py()) for group in groups)
+    group, code = next((group, code) for group, code in codes if code >= 0)
     raise GraphError(
-        f"{group.place_of(found)}: {text[:40]} does not fit into 64 bits: "
+        f"{group.location_of(code)}: {text[:40]} does not fit into 64 bits: "
         "make such numbers texts, as by a letter before them"
     )
 
 
-def _fits(integer: str) -> bool:
-    """Whether a canonical integer is in [-2⁶³, 2⁶³); it may have too many digits for ``int``."""
-    return len(integer) <= 20 and -(2**63) <= int(integer) < 2**63
-
-
 def listed(values: Sequence[Any], most: int = 5) -> str:
-    """The first few in one line, and how many more there are.
+    """Return the first few values in one line, and how many more there are.
 
     >>> listed([1, 2, 3, 4, 5, 6, 7])
     '1, 2, 3, 4, 5 and 2 more'
@@ -189,7 +183,7 @@ def listed(values: Sequence[Any], most: int = 5) -> str:
 
 
 def counted(count: int, what: str) -> str:
-    """A number and what it counts.
+    """Return a number and what it counts.
 
     >>> counted(1, "edge"), counted(2000, "edge")
     ('1 edge', '2,000 edges')

@@ -1,4 +1,4 @@
-"""What a graph looks like before anything is trained on it."""
+"""Describe a graph before anything is trained on it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LAYERS = 2  # the paper's K
 
 
 def inspect_graph(graph: Data) -> dict[str, Any]:
-    """Counts, degrees, components, the official split's sizes and a suggestion to start from."""
+    """Return counts, degrees, components, sizes of the official split, and what to start with."""
     degree = degrees(graph)
     return {
         **statistics(graph),
@@ -43,7 +43,7 @@ def inspect_graph(graph: Data) -> dict[str, Any]:
 
 
 def degrees(graph: Data) -> Tensor:
-    """Neighbors of each node; in a directed graph the edges into it and out of it."""
+    """Count the neighbors of each node; in a directed graph the edges into it and out of it."""
     num_nodes = int(graph.num_nodes or 0)
     into = torch.bincount(graph.edge_index[1], minlength=num_nodes)
     if graph.undirected:
@@ -52,7 +52,7 @@ def degrees(graph: Data) -> Tensor:
 
 
 def degree_histogram(degree: Tensor) -> dict[str, int]:
-    """Nodes by degree: 0, 1, 2–3, 4–7, … up to the largest.
+    """Count nodes by degree: 0, 1, 2–3, 4–7, … up to the largest.
 
     >>> degree_histogram(torch.tensor([1, 1, 2, 3, 9]))
     {'0': 0, '1': 2, '2–3': 2, '4–7': 0, '8–15': 1}
@@ -65,7 +65,7 @@ def degree_histogram(degree: Tensor) -> dict[str, int]:
 
 
 def suggestion(graph: Data) -> dict[str, Any]:
-    """Where to start: the paper's rule for the mask, and its depth."""
+    """Return settings to start with: the paper's rule for the mask, and its depth."""
     mean_degree = float(degrees(graph).float().mean())
     dense = mean_degree >= _DENSE_DEGREE
     return {
@@ -77,7 +77,7 @@ def suggestion(graph: Data) -> dict[str, Any]:
 
 
 def plot_degrees(graph: Data, path: Path) -> None:
-    """How many nodes have each degree, on logarithmic axes, as a picture."""
+    """Draw how many nodes have each degree, on logarithmic axes."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - slow to load, and rarely wanted
 
     degree, count = np.unique(degrees(graph).numpy(), return_counts=True)

@@ -1,8 +1,9 @@
-"""A graph's arrays in files that are mapped and not read: memory holds what is in use."""
+"""Keep a graph's arrays in memory-mapped files: memory holds only what is in use."""
 
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -22,31 +23,35 @@ _DERIVED = ("edge_keys", "pair_of_edge", "pairs")
 
 
 def write_mapped(graph: MessageGraph, folder: Path) -> None:
-    """Put every array of a graph into ``folder``, a .npy file each; the facts come last."""
+    """Write every array of a graph into ``folder``, a .npy file each; the facts come last."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "graph.json").unlink(missing_ok=True)
     arrays = {name: getattr(graph, name) for name in ("edge_index", *_DERIVED)}
     arrays |= {"edge_weight": graph.edge_weight, **_feature_arrays(graph.x)}
     names = [name for name, array in arrays.items() if array is not None]
     for name in names:
-        write_atomically(folder / f"{name}.npy", _writer(arrays[name]))
+        write_atomically(folder / f"{name}.npy", partial(_write_array, arrays[name]))
     facts = {name: getattr(graph, name) for name in ("num_nodes", "num_features", "undirected")}
     write_json(folder / "graph.json", {**facts, "arrays": names})
 
 
 def mapped_graph(folder: Path) -> MessageGraph:
-    """The graph that `write_mapped` put there; writing to its tensors does not change the files.
+    """Return the graph that `write_mapped` wrote; writing to its tensors keeps the files.
 
     Raises:
-        GraphError: where a file is missing or damaged.
+        GraphError: if a file is missing or damaged.
     """
     try:
         facts = json.loads((folder / "graph.json").read_text(encoding="utf-8"))
-        arrays = {name: _mapped(folder / f"{name}.npy") for name in facts["arrays"]}
+        # "c": torch wants memory that it might write to; a written page becomes the process's own.
+        arrays = {
+            name: torch.from_numpy(np.load(folder / f"{name}.npy", "c", allow_pickle=False))
+            for name in facts["arrays"]
+        }
         num_nodes, edge_index = facts["num_nodes"], arrays["edge_index"]
         x, weight = _features(arrays, facts), arrays.get("edge_weight")
         graph = MessageGraph(edge_index, num_nodes, x, weight, facts["undirected"])
-        # A cached property looks here first, and so does not compute what the files have.
+        # A cached property looks here first, and does not compute what the files have.
         vars(graph).update({name: arrays[name] for name in _DERIVED})
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:
         raise GraphError(f"the mapped graph in {folder} is damaged: {error}") from None
@@ -54,13 +59,13 @@ def mapped_graph(folder: Path) -> MessageGraph:
 
 
 def in_files(graph: MessageGraph) -> MessageGraph:
-    """The same graph, its arrays mapped from files that go when nobody needs them any more.
+    """Return the same graph with arrays mapped from temporary files in the cache.
 
-    Where the cache cannot be written to, the graph stays as it is.
+    If the cache cannot be written to, the graph is returned as it is.
     """
     try:
         cache_folder().mkdir(parents=True, exist_ok=True)
-        # What is mapped stays readable after its name is gone, so that a killed run leaves nothing.
+        # Mapped files stay readable after they are removed, so a killed run leaves nothing.
         with TemporaryDirectory(dir=cache_folder(), ignore_cleanup_errors=True) as folder:
             write_mapped(graph, Path(folder))
             return mapped_graph(Path(folder))
@@ -68,17 +73,9 @@ def in_files(graph: MessageGraph) -> MessageGraph:
         return graph
 
 
-def _writer(array: Tensor) -> Any:
-    def write(path: Path) -> None:
-        with path.open("wb") as stream:
-            np.save(stream, array.contiguous().numpy())
-
-    return write
-
-
-def _mapped(path: Path) -> Tensor:
-    # "c": torch wants memory that it might write to; a written page becomes the process's own.
-    return torch.from_numpy(np.load(path, mmap_mode="c", allow_pickle=False))
+def _write_array(array: Tensor, path: Path) -> None:
+    with path.open("wb") as stream:
+        np.save(stream, array.contiguous().numpy())
 
 
 def _feature_arrays(x: Tensor | SparseMatrix | None) -> dict[str, Tensor | None]:

@@ -1,4 +1,4 @@
-"""A graph beside its results, so that a run can be gone on with and used later."""
+"""Store a graph beside its results, so that a run can be resumed and used later."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FACTS = ("name", "class_names", "feature_names")
 
 
 def save_graph(graph: Data, folder: Path) -> None:
-    """Keep a dataset of the catalogue by name and checksum, any other graph whole."""
+    """Store a dataset of the catalogue by name and checksum, any other graph as a whole."""
     folder.mkdir(parents=True, exist_ok=True)
     if graph.get("checksum"):
         write_json(folder / "source.json", {"name": graph.name, "checksum": graph.checksum})
@@ -35,24 +35,21 @@ def save_graph(graph: Data, folder: Path) -> None:
 
 
 def stored_graph(folder: Path) -> Data:
-    """The graph that `save_graph` put there.
+    """Return the graph that `save_graph` stored.
 
     Raises:
-        GraphError: where it is gone, or the catalogue has another one under its name now.
+        GraphError: if it is damaged, or the catalogue has another one of its name now.
     """
     try:
         if (folder / "source.json").exists():
-            return _same_dataset(json.loads((folder / "source.json").read_text(encoding="utf-8")))
+            source = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+            graph = load_graph(source["name"])
+            if graph.checksum != source["checksum"]:
+                raise GraphError(f"{source['name']} is not the one this run was trained on")
+            return graph
         node_ids = pq.read_table(folder / "nodes.parquet")["node_id"].to_pylist()
         tensors = read_tensors(folder / "tensors.safetensors")
         facts = dict(json.loads((folder / "facts.json").read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GraphError(f"the graph in {folder} is damaged: {error}") from None
     return checked(Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids)))
-
-
-def _same_dataset(source: dict[str, str]) -> Data:
-    graph = load_graph(source["name"])
-    if graph.checksum != source["checksum"]:
-        raise GraphError(f"{source['name']} is not the one this run was trained on")
-    return graph

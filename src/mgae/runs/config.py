@@ -10,10 +10,11 @@ import tomli_w
 from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
+from mgae.data.io.options import InputSettings
 from mgae.evaluation.monitors import LOSS, monitored_recall
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
 from mgae.runs.layering import as_table, read_toml
-from mgae.runs.sections import EvaluationSettings, InputSettings, SplitSettings, TrainSettings
+from mgae.runs.sections import EvaluationSettings, SplitSettings, TrainSettings
 from mgae.settings import PartSettings, Settings
 
 Task = Literal["links", "nodes"]

@@ -11,25 +11,6 @@ from mgae.registry import METHODS
 from mgae.settings import Settings
 
 
-class InputSettings(Settings):
-    """How the user's own files are to be read."""
-
-    section: ClassVar[str] = "input"
-
-    features: str | None = Field(None, description="a table with a row of features per node")
-    labels: str | None = Field(None, description="a table with a label per node")
-    source_column: str | None = Field(None, description="the edges' source: a name, or a number")
-    target_column: str | None = Field(None, description="the edges' target: a name, or a number")
-    weight_column: str | None = Field(None, description="the edges' weight: a name, or a number")
-    id_column: str | None = Field(None, description="the node's id in features and labels")
-    label_column: str | None = Field(None, description="the label's column")
-    directed: bool = Field(False, description="whether an edge has a direction")
-    header: Literal["auto", "yes", "no"] = Field("auto", description="whether row 1 holds names")
-    missing: Literal["refuse", "zero", "mean"] = Field(
-        "refuse", description="the features of a node that has edges and no row of features"
-    )
-
-
 class SplitSettings(Settings):
     """Which edges are held out."""
 

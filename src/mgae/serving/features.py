@@ -10,12 +10,11 @@ import numpy as np
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
-from mgae.data.convert import arrow_table
 from mgae.data.features import KnownFeatures, features
 from mgae.data.ids import Nodes
 from mgae.data.io.noderows import feature_rows
-from mgae.data.io.tables import ArrowTable
-from mgae.runs.sections import InputSettings
+from mgae.data.io.options import InputSettings
+from mgae.data.io.tables import ArrowTable, arrow_table
 
 
 def require_same_features(graph: Data, other: Data) -> None:

@@ -11,10 +11,10 @@ import torch
 
 from mgae.core.errors import GraphError
 from mgae.data.ids import Ids, listed
+from mgae.data.io.delimited import OnProgress
 from mgae.data.io.edges import edge_columns, edge_hints
-from mgae.data.io.pieces import OnProgress
+from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import Table, open_table
-from mgae.runs.sections import InputSettings
 from mgae.serving.predictor import Predictor
 
 
@@ -49,11 +49,11 @@ def _places(
     predictor: Predictor, table: Table, piece: list[pa.ChunkedArray], before: int
 ) -> np.ndarray:
     """The nodes' numbers [2, n]; ``before`` rows stand above."""
-    ids = Ids.of(piece, lambda row: table.place(before + row))
+    ids = Ids.of(piece, lambda row: table.locate(before + row))
     places = predictor.nodes.places_of(ids.texts)
     if (unknown := np.flatnonzero(places < 0)).size:
-        where, text = ids.place_of(int(unknown[0])), ids.texts[int(unknown[0])].as_py()
-        names = not table.named and where == table.place(0)
+        where, text = ids.location_of(int(unknown[0])), ids.texts[int(unknown[0])].as_py()
+        names = not table.named and where == table.locate(0)
         hint = "; if row 1 names the columns, give --source-column and --target-column"
         raise GraphError(f"{where}: {predictor.nodes.unknown(text)}{hint if names else ''}")
     return np.stack([places[codes] for codes in ids.codes])

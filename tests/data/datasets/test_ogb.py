@@ -1,8 +1,12 @@
 from __future__ import annotations
 
 import gzip
+import threading
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -270,9 +274,30 @@ def test_a_damaged_table_is_refused(tmp_path: Path, content: bytes | None) -> No
         read_table(path, np.int64)
 
 
+@pytest.fixture
+def served() -> Iterator[Callable[[Path], str]]:
+    """Serve the folder of a file over HTTP; gives the address of the file."""
+    servers = []
+
+    def serve(path: Path) -> str:
+        handler = partial(SimpleHTTPRequestHandler, directory=str(path.parent))
+        servers.append(ThreadingHTTPServer(("127.0.0.1", 0), handler))
+        threading.Thread(target=servers[-1].serve_forever, args=(0.01,), daemon=True).start()
+        return f"http://127.0.0.1:{servers[-1].server_address[1]}/{path.name}"
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
 @pytest.mark.parametrize("name", TWINS)
 def test_a_twin_is_fetched_from_an_archive_as_ogb_packs_it(
-    root: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    root: Path,
+    name: str,
+    tmp_path: Path,
+    served: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     entry = DATASETS[name]
     source = entry.extras["source"]
@@ -280,7 +305,8 @@ def test_a_twin_is_fetched_from_an_archive_as_ogb_packs_it(
     with zipfile.ZipFile(archive, "w") as packed:
         for path in (root / source.folder).rglob("*.*"):
             packed.write(path, f"{source.inside}/{path.relative_to(root / source.folder)}")
-    local = replace(source, url=archive.as_uri(), files=dict.fromkeys(source.files))
+    url = served(archive)
+    local = replace(source, url=url, files=dict.fromkeys(source.files))
     changed = replace(entry, extras={**entry.extras, "source": local})
     monkeypatch.setitem(DATASETS._entries, name, changed)
     expected = load_graph(name, verify=False)

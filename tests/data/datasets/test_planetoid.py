@@ -16,7 +16,8 @@ from torch_geometric.io import read_planetoid_data
 from mgae.core.errors import GraphError
 from mgae.data import checked, load_graph
 from mgae.data.datasets.catalogue import fetch
-from mgae.data.datasets.planetoid import planetoid_source, read_planetoid
+from mgae.data.datasets.planetoid import read_planetoid
+from mgae.registry import DATASETS
 
 FIELDS = ("x", "y", "train_mask", "val_mask", "test_mask")
 TEST = [513, 510, 511]  # in the order of tx; node 512 has no row, as some in CiteSeer
@@ -126,7 +127,7 @@ def test_every_file_has_its_sum(shared_data: Path) -> None:
         if len(line.split()) == 2 and len(line.split()[0]) == 64
     )  # fmt: skip
     for name in ("CiteSeer", "PubMed"):
-        source = planetoid_source(name)
+        source = DATASETS[name.lower()].extras["source"]
         assert source.files == {
             path.rpartition("/")[2]: sha256
             for path, sha256 in listed.items()

@@ -16,9 +16,10 @@ from typing import Any
 
 import platformdirs
 import pytest
+import requests
 
 from mgae.core.errors import GraphError, MissingData
-from mgae.data.datasets import downloads, sources
+from mgae.data.datasets import sources
 from mgae.data.datasets.sources import Files, Source, cache_folder, mirror_folder, obtain, state
 
 CONTENTS = {"a.bin": bytes(range(256)) * 4096, "raw/b.txt": b"1,2\n"}
@@ -388,9 +389,26 @@ def test_folders_are_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert cache_folder() == Path(platformdirs.user_cache_dir("mgae"))
 
 
-def test_a_connection_is_impatient_first_and_patient_then(server: Server) -> None:
-    connection = downloads._Connection("127.0.0.1", server.server_address[1], timeout=5)
-    connection.connect()
-    assert connection.timeout == 5
-    assert connection.sock.gettimeout() == 60
-    connection.close()
+def test_a_connection_is_impatient_first_and_patient_then(
+    source: Source, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    timeouts: list[Any] = []
+    get = requests.get
+
+    def recording(url: str, timeout: Any, **options: Any) -> Any:
+        timeouts.append(timeout)
+        return get(url, timeout=timeout, **options)
+
+    monkeypatch.setattr(requests, "get", recording)
+    obtain("some", source)
+    assert timeouts == [(5, 60), (5, 60)]
+
+
+def test_a_server_that_does_not_answer_is_given_up(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "_READ_SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/data"
+        with pytest.raises(MissingData, match=r"/data: timed out\): put"):
+            obtain("some", Source("Some/raw", dict(SUMS), url))

@@ -16,8 +16,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mgae.core.errors import MGAEError
-from mgae.data.io.files import read_graph
-from mgae.runs.sections import InputSettings
+from mgae.data.io.options import InputSettings
+from mgae.data.opening import read_graph
 
 Content = str | bytes | Callable[[Path], object]
 FINE = "source,target\na,b\nb,c\n"

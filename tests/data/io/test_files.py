@@ -17,10 +17,8 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
 from mgae.core.errors import GraphError
-from mgae.data.convert import as_graph
-from mgae.data.io.files import read_graph
-from mgae.data.opening import open_graph
-from mgae.runs.sections import InputSettings
+from mgae.data.io.options import InputSettings
+from mgae.data.opening import as_graph, open_graph, read_graph
 
 PROPERTY = settings(deadline=None, max_examples=50)
 Weighted = dict[tuple[object, object], float]

@@ -12,8 +12,8 @@ from scipy import sparse
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, GraphError
-from mgae.data.io.files import read_graph
-from mgae.runs.sections import InputSettings
+from mgae.data.io.options import InputSettings
+from mgae.data.opening import read_graph
 
 DIRECTED = InputSettings(directed=True)
 

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import feather
 
 from mgae.core.errors import GraphError
-from mgae.data.io.header import Hints
+from mgae.data.io.sniffing import Hints
 from mgae.data.io.tables import ArrowTable, Table, find_column, open_table
 
 EDGES = Hints(known=frozenset({"source", "target", "weight"}), needed=2)
@@ -67,7 +67,7 @@ def test_the_same_rows_in_every_kind_of_text(tmp_path: Path, case: str) -> None:
 def test_the_same_rows_in_small_pieces(
     tmp_path: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.data.io.pieces._PIECE_BYTES", size)
+    monkeypatch.setattr("mgae.data.io.delimited._PIECE_BYTES", size)
     assert rows(opened(written(tmp_path, TEXTS[case]))) == TWO_ROWS
 
 
@@ -93,18 +93,18 @@ def test_a_row_is_placed_at_the_line_that_an_editor_shows(tmp_path: Path, case: 
     path = written(tmp_path, TEXTS[case])
     table = opened(path)
     places = tuple(f"{path}, line {line}" for line in LINES[case])
-    assert (table.place(0), table.place(1)) == places
+    assert (table.locate(0), table.locate(1)) == places
 
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 25])
 def test_a_quoted_field_holds_delimiters_quotes_and_line_ends(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.data.io.pieces._PIECE_BYTES", size)
+    monkeypatch.setattr("mgae.data.io.delimited._PIECE_BYTES", size)
     path = written(tmp_path, 'source,target\n"a, ""b""","c\nd"\ne,f\n')
     table = opened(path)
     assert rows(table) == [('a, "b"', "c\nd"), ("e", "f")]
-    assert table.place(1) == f"{path}, line 4"
+    assert table.locate(1) == f"{path}, line 4"
 
 
 def test_a_quoted_field_keeps_its_blanks_between_blanks(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ TYPES = {
 def test_a_column_looks_the_same_in_one_piece_and_in_many(
     tmp_path: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.data.io.pieces._PIECE_BYTES", size)
+    monkeypatch.setattr("mgae.data.io.delimited._PIECE_BYTES", size)
     cells, expected = TYPES[case]
     content = "id,f\n" + "".join(f"{row},{cell}\n" for row, cell in enumerate(cells))
     table = opened(written(tmp_path, content), Hints("yes"))
@@ -217,11 +217,11 @@ def test_parquet_and_feather_are_known_by_their_content(tmp_path: Path) -> None:
         table = opened(tmp_path / name)
         assert rows(table) == TWO_ROWS
         assert table.names == ("source", "target")
-        assert table.place(1) == f"{tmp_path / name}, row 2"
+        assert table.locate(1) == f"{tmp_path / name}, row 2"
 
 
 def test_progress_goes_up_to_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mgae.data.io.pieces._PIECE_BYTES", 100)
+    monkeypatch.setattr("mgae.data.io.delimited._PIECE_BYTES", 100)
     steps: list[tuple[str, float]] = []
     path = written(tmp_path, "a,b\n" * 100)
     table = open_table(path, EDGES, lambda stage, share: steps.append((stage, share)))

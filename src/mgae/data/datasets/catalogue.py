@@ -1,85 +1,95 @@
-"""A named dataset, from the place where it is to a checked graph."""
+"""The named datasets: registered from catalogue.toml, and loaded as checked graphs."""
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.checks import checked
-from mgae.data.datasets.downloads import Progress
-from mgae.data.datasets.named import DATASETS
-from mgae.data.datasets.sources import Source, obtain, state
-from mgae.registry import Entry
+from mgae.data.datasets.gnnbench import read_gnnbench
+from mgae.data.datasets.ogb import read_links, read_nodes
+from mgae.data.datasets.planetoid import read_cora, read_planetoid
+from mgae.data.datasets.sources import OnBytes, Source, obtain, state
+from mgae.registry import DATASETS, Entry
+
+_READERS: dict[str, Callable[..., Data]] = {
+    "cora": read_cora,
+    "planetoid": read_planetoid,
+    "ogb-links": read_links,
+    "ogb-nodes": read_nodes,
+    "gnn-benchmark": read_gnnbench,
+}
 
 
 def load_graph(name: str, *, verify: bool = True) -> Data:
-    """A dataset by its name, checked, with ``name`` and ``checksum`` set; fetched if need be.
+    """Return a dataset by its name, checked, with ``name`` and ``checksum``; fetch it if needed.
 
-    ``verify=False`` takes the files for what they are, as for a small copy with other contents.
-    A dataset with official links has its training edges alone in ``edge_index``, and the others
-    in ``val_edges``, ``test_edges``, ``val_negatives`` and ``test_negatives`` [2, n].
+    ``verify=False`` accepts files with other contents, such as a small copy. A dataset with
+    official links has only its training edges in ``edge_index``, and the others in ``val_edges``,
+    ``test_edges``, ``val_negatives`` and ``test_negatives`` [2, n].
 
     Raises:
-        UnknownName: where there is no such dataset.
-        GraphError: where it cannot be had, or is not what the catalogue describes.
+        UnknownName: if there is no such dataset.
+        GraphError: if it cannot be obtained, or is not what the catalogue describes.
     """
     entry = DATASETS[name]
     graph, remedy = _read(entry, verify)
     graph = checked(graph)
     graph.name = name
-    expected, found = entry.extras["statistics"], statistics(graph)
-    if verify and found != expected:
-        raise GraphError(f"{name} is damaged: expected {expected}, got {found}: {remedy}")
+    expected, actual = entry.extras["statistics"], statistics(graph)
+    if verify and actual != expected:
+        raise GraphError(f"{name} is damaged: expected {expected}, got {actual}: {remedy}")
     return graph
 
 
-def fetch(name: str, on_progress: Progress | None = None) -> Path:
-    """Make a dataset's files available, and say in which folder they are.
+def fetch(name: str, on_bytes: OnBytes | None = None) -> Path:
+    """Make a dataset's files available, and return their folder.
 
-    ``on_progress`` gets a file's name, the bytes that are there and those expected, if known.
+    ``on_bytes`` gets a file's name, the bytes received and those expected, if known.
 
     Raises:
-        UnknownName: where there is no such dataset.
-        GraphError: where it cannot be had.
+        UnknownName: if there is no such dataset.
+        GraphError: if it cannot be obtained.
     """
-    source = DATASETS[name].extras.get("source")
-    return obtain(name, source, on_progress).folder if source else _embedded()
+    if source := DATASETS[name].extras.get("source"):
+        return obtain(name, source, on_bytes).folder
+    return Path(str(resources.files("mgae.data.datasets") / "embedded"))
 
 
 def dataset_state(name: str) -> str:
-    """``embedded``, ``cached``, ``mirror`` (in the folder MGAE_DATA) or ``can be fetched``."""
+    """Return ``embedded``, ``cached``, ``mirror`` (in MGAE_DATA) or ``can be fetched``."""
     source = DATASETS[name].extras.get("source")
     return state(source) if source else "embedded"
 
 
 def statistics(graph: Data) -> dict[str, int]:
-    """Nodes, edges (an undirected one counts once), features and classes of a checked graph.
+    """Count the nodes, edges (an undirected one once), features and classes of a checked graph.
 
-    Edges of all three parts count; where a node has many labels, the classes are these labels.
+    Edges of all three parts count; if a node has many labels, the classes are these labels.
     """
     edges = graph.edge_index.size(1) // (2 if graph.undirected else 1)
     if graph.get("val_edges") is not None:
         # As published: ogbl-collab lists a pair once for each year.
         edges = graph.get("num_train_edges") or edges
         edges += graph.val_edges.size(1) + graph.test_edges.size(1)
-    return {
-        "nodes": int(graph.num_nodes or 0),
-        "edges": edges,
-        "features": 0 if graph.x is None else graph.x.size(1),
-        "classes": 0 if graph.y is None else _num_classes(graph),
-    }
-
-
-def _num_classes(graph: Data) -> int:
-    return int(graph.y.size(1)) if graph.y.dim() == 2 else int(graph.y.max()) + 1
+    classes = 0
+    if graph.y is not None:
+        classes = int(graph.y.size(1)) if graph.y.dim() == 2 else int(graph.y.max()) + 1
+    features = 0 if graph.x is None else graph.x.size(1)
+    nodes = int(graph.num_nodes or 0)
+    return {"nodes": nodes, "edges": edges, "features": features, "classes": classes}
 
 
 def _read(entry: Entry, verify: bool) -> tuple[Data, str]:
-    """The graph as its files have it, and what to do where it is not the right one."""
+    """Return the graph of a dataset's files, and what to do if it is not the right one."""
     source: Source | None = entry.extras.get("source")
     if source is None:
         return entry.build(), "reinstall mgae"
@@ -91,5 +101,18 @@ def _read(entry: Entry, verify: bool) -> tuple[Data, str]:
     return graph, f"replace {files.folder}"
 
 
-def _embedded() -> Path:
-    return Path(str(resources.files("mgae.data.datasets") / "embedded"))
+def _register_all() -> None:
+    file = resources.files("mgae.data.datasets") / "catalogue.toml"
+    for name, facts in tomllib.loads(file.read_text(encoding="utf-8")).items():
+        read = partial(_READERS[facts.pop("reader")], **facts.pop("arguments", {}))
+        extras: dict[str, Any] = {"source": None, "split": None, **facts}
+        if "source" in facts:
+            files = facts["source"].pop("files")
+            files = {file: checksum or None for file, checksum in files.items()}
+            extras["source"] = Source(files=files, **facts["source"])
+        for key in {"tasks", "hits"} & facts.keys():
+            extras[key] = tuple(facts[key])
+        DATASETS.register(name, **extras)(read)
+
+
+_register_all()

@@ -1,4 +1,4 @@
-"""The co-purchase and co-author networks of gnn-benchmark, as PyG has them."""
+"""Read the co-purchase and co-author networks of gnn-benchmark, as PyG does."""
 
 from __future__ import annotations
 
@@ -12,20 +12,13 @@ from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.datasets.pickles import checked_csr
-from mgae.data.datasets.sources import Source
-
-
-def gnnbench_source(folder: str, file: str) -> Source:
-    """Where the one file of a network is; ``folder`` is PyG's, as ``Amazon/Photo``."""
-    url = "https://github.com/shchur/gnn-benchmark/raw/master/data/npz"
-    return Source(folder=f"{folder}/raw", files={file: None}, url=url)
 
 
 def read_gnnbench(folder: Path, file: str) -> Data:
-    """A network from its npz file: undirected edges, features as 0 and 1, one class per node.
+    """Return a network from its npz file: undirected, binary features, one class per node.
 
     Raises:
-        GraphError: where the file is damaged or holds pickles.
+        GraphError: if the file is damaged or contains pickles.
     """
     try:
         # Opened here: numpy leaves a file open that turns out not to be a zip.

@@ -1,7 +1,7 @@
-"""Datasets of the Open Graph Benchmark, read from its files as they are published.
+"""Read datasets of the Open Graph Benchmark from its files as they are published.
 
 Their layout: ``raw/*.csv.gz`` without headers, ``split/<name>/{train,valid,test}`` as ``.pt``
-(dictionaries of arrays) for links, as ``.csv.gz`` (node numbers) for nodes. ``mapping`` is left.
+(dictionaries of arrays) for links, as ``.csv.gz`` (node numbers) for nodes. ``mapping`` is ignored.
 """
 
 from __future__ import annotations
@@ -15,44 +15,23 @@ import torch
 from pyarrow import csv
 from torch import Tensor
 from torch_geometric.data import Data
+from torch_geometric.utils import index_to_mask
 
 from mgae.core.errors import GraphError
 from mgae.data.datasets.pickles import read_tensors
-from mgae.data.datasets.sources import Source
 
 _PARTS = {"train": "train", "val": "valid", "test": "test"}
 _COUNT = "raw/num-node-list.csv.gz"
-_SHA256 = {
-    "ogbl-ddi": {
-        _COUNT: "8462870f1b8c5937c66600aeb460af98d4f9965639fcd30f72f97da95ab374e3",
-        "split/target/train.pt": "694c82ba440b873e05f08eb18e1605362aaf9ee7ca12aff84fce0c9f4c8ad256",
-        "split/target/valid.pt": "4a48348f01fad0980a5be269fff7ace300e963144eef22d5ec4fc9830df872ac",
-        "split/target/test.pt": "b45cfcf1695babf5a13e90bdf08988be23570ca76af0737f9d517e005ea7e297",
-    }
-}
-
-
-def ogb_source(name: str, archive: str, split: str, *tables: str) -> Source:
-    """Where a dataset is; ``tables`` are the files of ``raw`` that its reader needs as well."""
-    kind, ending = ("link", "pt") if name.startswith("ogbl") else ("node", "csv.gz")
-    raw = [f"raw/{table}.csv.gz" for table in tables]
-    files = [_COUNT, *raw, *(f"split/{split}/{part}.{ending}" for part in _PARTS.values())]
-    return Source(
-        folder=f"ogb/{name.replace('-', '_')}",
-        files={file: _SHA256.get(name, {}).get(file) for file in files},
-        url=f"https://snap.stanford.edu/ogb/data/{kind}proppred/{archive}.zip",
-        inside=archive,
-    )
 
 
 def read_links(folder: Path, split: str) -> Data:
-    """A dataset for link prediction: its edges are the training ones, in both directions.
+    """Return a dataset for link prediction: the training edges, in both directions.
 
     ``val_edges``, ``test_edges``, ``val_negatives`` and ``test_negatives`` [2, n] are as
-    published. A pair may be listed several times, with weights; ``num_train_edges`` counts that.
+    published. A pair may be listed several times, with weights; ``num_train_edges`` counts all.
 
     Raises:
-        GraphError: where a file is damaged or lacks what its dataset has.
+        GraphError: if a file is damaged or incomplete.
     """
     num_nodes = _num_nodes(folder)
     files = {part: folder / "split" / split / f"{name}.pt" for part, name in _PARTS.items()}
@@ -70,13 +49,13 @@ def read_links(folder: Path, split: str) -> Data:
 
 
 def read_nodes(folder: Path, split: str) -> Data:
-    """A dataset for node classification: undirected, with the official split as masks.
+    """Return a dataset for node classification: undirected, with the official split as masks.
 
-    ``y`` is [num_nodes], or [num_nodes, labels] of 0 and 1 where a node has many. Without node
+    ``y`` is [num_nodes], or [num_nodes, labels] of 0 and 1 if a node has many. Without node
     features, ``x`` is each node's mean over the features of its edges.
 
     Raises:
-        GraphError: where a file is damaged or does not fit the others.
+        GraphError: if a file is damaged or does not fit the others.
     """
     raw, num_nodes = folder / "raw", _num_nodes(folder)
     edges = torch.from_numpy(read_table(raw / "edge.csv.gz", np.int64)).t()
@@ -89,36 +68,34 @@ def read_nodes(folder: Path, split: str) -> Data:
     y = torch.from_numpy(read_table(raw / "node-label.csv.gz", np.int64)).squeeze(1)
     graph = Data(x=x, edge_index=_both_ways(edges), y=y, num_nodes=num_nodes)
     for part, name in _PARTS.items():
-        graph[f"{part}_mask"] = _mask(folder / "split" / split / f"{name}.csv.gz", num_nodes)
+        path = folder / "split" / split / f"{name}.csv.gz"
+        nodes = torch.from_numpy(read_table(path, np.int64)).flatten()
+        graph[f"{part}_mask"] = index_to_mask(_check_range(nodes, num_nodes, path), num_nodes)
     return graph
 
 
 def read_table(path: Path, kind: type[np.generic]) -> np.ndarray:
-    """A table of numbers without a header: [rows, columns].
+    """Return a file of numbers without a header: [rows, columns].
 
     Raises:
-        GraphError: where it is missing or holds anything but numbers.
+        GraphError: if it is missing or has anything but numbers.
     """
     try:
         table = csv.read_csv(path, csv.ReadOptions(autogenerate_column_names=True))
         values = np.empty((table.num_rows, table.num_columns), dtype=kind)
-        for number, column in enumerate(table.columns):
-            _fill(values[:, number], column.to_numpy())
+        for number, column in enumerate(map(pa.ChunkedArray.to_numpy, table.columns)):
+            with np.errstate(invalid="ignore"):
+                values[:, number] = column
+            # Whole numbers may be written as 1.0, but nothing may get lost.
+            if values.dtype.kind == "i" and not np.array_equal(values[:, number], column):
+                raise ValueError("not all values are whole numbers")
     except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise GraphError(f"cannot read {path}: {str(error).partition(chr(10))[0]}") from None
     return values
 
 
-def _fill(target: np.ndarray, column: np.ndarray) -> None:
-    with np.errstate(invalid="ignore"):
-        target[:] = column
-    # Whole numbers may be written as 1.0, but nothing may get lost.
-    if target.dtype.kind == "i" and not np.array_equal(target, column):
-        raise ValueError("not all values are whole numbers")
-
-
 def mean_over_edges(edges: Tensor, values: Tensor, num_nodes: int) -> Tensor:
-    """Each node's mean of ``values`` [m, k] over the edges that touch it, or 0: [num_nodes, k]."""
+    """Return each node's mean of ``values`` [m, k] over its edges, or 0: [num_nodes, k]."""
     total = torch.zeros(num_nodes, values.size(1))
     degree = torch.zeros(num_nodes)
     for ends in edges:
@@ -135,24 +112,13 @@ def _both_ways(edges: Tensor) -> Tensor:
     return torch.cat([edges, edges.flip(0)], dim=1)
 
 
-def _entry(part: Mapping[str, Tensor], key: str, path: Path) -> Tensor:
+def _pairs(part: Mapping[str, Tensor], key: str, num_nodes: int, path: Path) -> Tensor:
     if key not in part:
         raise GraphError(f"{path} must have {key!r}, got {', '.join(part)}")
-    return part[key]
-
-
-def _pairs(part: Mapping[str, Tensor], key: str, num_nodes: int, path: Path) -> Tensor:
-    pairs = _entry(part, key, path)
+    pairs = part[key]
     if pairs.dim() != 2 or pairs.size(1) != 2:
         raise GraphError(f"{key!r} in {path} must be [pairs, 2], got {tuple(pairs.shape)}")
     return _check_range(pairs.t().long().contiguous(), num_nodes, path)
-
-
-def _mask(path: Path, num_nodes: int) -> Tensor:
-    nodes = torch.from_numpy(read_table(path, np.int64)).flatten()
-    mask = torch.zeros(num_nodes, dtype=torch.bool)
-    mask[_check_range(nodes, num_nodes, path)] = True
-    return mask
 
 
 def _check_range(nodes: Tensor, num_nodes: int, path: Path) -> Tensor:

@@ -1,7 +1,7 @@
-"""Pickles and torch files of published datasets, read without running anything that they name.
+"""Read pickles and torch files of published datasets without running anything that they name.
 
-A pickle may name any function of any module to be called while it is read. The readers here admit
-the few names that arrays are made of and refuse the file at the first other one.
+Own code: a pickle may name any function of any module, to be called while it is read. The readers
+here admit the few names that arrays need and refuse the file at the first other one.
 """
 
 from __future__ import annotations
@@ -52,23 +52,23 @@ _ADMITTED: dict[tuple[str, str], Any] = {
 
 
 class _ArrayUnpickler(pickle.Unpickler):
-    """Knows nothing but arrays and containers."""
+    """Unpickler of arrays and containers alone."""
 
     def __init__(self, stream: BinaryIO) -> None:
         super().__init__(stream, encoding="latin1")  # Planetoid's were written by Python 2
 
     def find_class(self, module: str, name: str) -> Any:
-        """Look a name up among the admitted ones alone."""
+        """Return what a name stands for, if it is admitted."""
         if (module, name) not in _ADMITTED:
             raise GraphError(f"it names {module}.{name}, and only arrays and lists are admitted")
         return _ADMITTED[module, name]
 
 
 def read_pickle(path: Path) -> Any:
-    """An array, sparse matrix or container from a pickle.
+    """Return an array, sparse matrix or container from a pickle.
 
     Raises:
-        GraphError: where the file holds anything else, or is damaged.
+        GraphError: if the file has anything else, or is damaged.
     """
     try:
         with path.open("rb") as stream:
@@ -79,10 +79,10 @@ def read_pickle(path: Path) -> Any:
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The arrays of a dictionary that ``torch.save`` wrote, as tensors.
+    """Return the arrays of a dictionary that ``torch.save`` wrote, as tensors.
 
     Raises:
-        GraphError: where the file holds anything else, or is damaged.
+        GraphError: if the file has anything else, or is damaged.
     """
     rebuild = [(_REBUILD, f"{module}._reconstruct") for module in _REBUILD_NAMES]
     try:
@@ -94,14 +94,14 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
 
 
 def checked_csr(data: Any, indices: Any, indptr: Any, shape: Any) -> csr_matrix:
-    """A sparse matrix whose indices are in range, which scipy's products take for granted."""
+    """Return a sparse matrix after checking its indices, which scipy's products do not."""
     matrix = csr_matrix((data, indices, indptr), shape=tuple(shape))
     matrix.check_format(full_check=True)
     return matrix
 
 
 def _refusal(error: Exception) -> str:
-    """Torch's own text goes on about how to switch the protection off."""
+    """Return a message without torch's advice to switch the protection off."""
     if not isinstance(error, pickle.UnpicklingError):
         return _one_line(error)
     named = re.search(r"GLOBAL ([\w.]+)", str(error))

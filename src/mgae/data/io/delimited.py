@@ -1,104 +1,135 @@
-"""Delimited text, read by pyarrow on all cores.
+"""Read delimited text by pyarrow on all cores, in pieces of whole rows.
 
-Only where a message has to name a line is the file gone through again, slowly, in Python.
+Own code around pyarrow: it does not say in which line an error is. Only for such a message is the
+file read again, slowly, in Python.
 """
 
 from __future__ import annotations
 
+import gzip
 import io
-from collections.abc import Collection, Iterator, Sequence
+import re
+import zlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from mgae.core.errors import GraphError
-from mgae.data.io.header import NULLS
-from mgae.data.io.layout import Layout, not_utf8, ragged
-from mgae.data.io.lines import records
-from mgae.data.io.pieces import OnProgress, opened, pieces, readable
+from mgae.data.io.sniffing import NULLS, Layout, not_utf8, ragged, records, squeezed
 
-# What a core parses at once; a row must fit into it, and most do.
-_BLOCK_BYTES = 1 << 20
+OnProgress = Callable[[str, float], None]
+
+_PIECE_BYTES = 1 << 25
+_BLOCK_BYTES = 1 << 20  # parsed at once by a core; a row must fit into it, and most do
+_COMMENT_LINES = re.compile(rb"(?m)^[#%](?=[\s#%]|$).*\n?")
+
+
+def open_bytes(path: Path) -> IO[bytes]:
+    """Open a file for reading, decompressed if it is gzip."""
+    with path.open("rb") as stream:
+        compressed = stream.read(2) == b"\x1f\x8b"
+    return cast(IO[bytes], gzip.open(path)) if compressed else path.open("rb")
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Turn failures to read a file into a `GraphError` of one line."""
+    try:
+        if path.is_dir():
+            raise GraphError(f"{path} is a directory: name a file in it")
+        if path.exists() and not path.is_file():
+            raise GraphError(f"{path} can only be read once: save it as a file")
+        yield
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+        raise GraphError(f"cannot read {path}: {reason}") from None
 
 
 @dataclass(frozen=True)
-class TextTable:
+class DelimitedTable:
     """A delimited text file of a known layout, as a `mgae.data.io.tables.Table`."""
 
     path: Path
     layout: Layout
-    progress: OnProgress
+    on_progress: OnProgress
 
     @property
     def where(self) -> str:
-        """The file's name."""
+        """Return the file's name."""
         return str(self.path)
 
     @property
     def named(self) -> bool:
-        """Whether there is a header."""
+        """Return whether there is a header."""
         return self.layout.names is not None
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The header's names, or numbered ones."""
+        """Return the names in the header, or numbered ones."""
         numbered = tuple(f"column{number}" for number in range(1, self.layout.width + 1))
         return self.layout.names or numbered
 
     def read(
         self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
     ) -> list[pa.ChunkedArray]:
-        """These columns, those also in ``text`` as it stands there, others as what they look like.
-
-        Those also in ``words`` are texts whatever they look like.
+        """Return these columns: ``text`` verbatim, ``words`` as texts, others by their content.
 
         Raises:
-            GraphError: at a ragged row, or one that is not in UTF-8.
+            GraphError: if a row is ragged, or not in UTF-8.
         """
         with readable(self.path):
             tables = self._tables(columns, {*text, *words})
-            # What looks like numbers above may turn out to be text below.
-            unclear = {c for c in columns if _kind(tables, c) is None}
-            if unclear:
-                tables = self._tables(columns, {*text, *words, *unclear})
-        found = {column: _joined(tables, column) for column in columns}
-        found |= {c: _without_nothing(found[c]) for c in words}
-        return [found[c] if c in text or c in words else self._typed(found[c]) for c in columns]
+            # A column of numbers in one piece may have texts in another.
+            if mixed := {column for column in columns if _common_type(tables, column) is None}:
+                tables = self._tables(columns, {*text, *words, *mixed})
+        joined = {column: _joined(tables, column) for column in columns}
+        joined |= {column: _with_nulls(joined[column]) for column in words}
+        untyped = {*text, *words}
+        return [joined[c] if c in untyped else self._typed(joined[c]) for c in columns]
 
     def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
-        """These columns as they stand there, some rows at a time.
+        """Yield these columns verbatim, some rows at a time.
 
         Raises:
-            GraphError: at a ragged row, or one that is not in UTF-8.
+            GraphError: if a row is ragged, or not in UTF-8.
         """
         with readable(self.path):
-            for piece in pieces(self.path, self.layout, self.progress):
-                table = self._checked(piece, columns, columns)
+            for piece in self._pieces():
+                table = self._parsed(piece, columns, columns)
                 yield [table.column(str(column)) for column in columns]
 
-    def place(self, row: int) -> str:
-        """The file and the line of a row."""
+    def locate(self, row: int) -> str:
+        """Return the file and the line of a row."""
         lines = (line for line, _ in self._records())
         line = next((line for index, line in enumerate(lines) if index == row), None)
         return f"{self.path}, row {row + 1}" if line is None else f"{self.path}, line {line}"
 
-    def _tables(self, columns: Sequence[int], text: Collection[int]) -> list[pa.Table]:
-        tables = [pa.table({str(column): pa.array([], pa.string()) for column in columns})]
-        for piece in pieces(self.path, self.layout, self.progress):
-            tables.append(self._checked(piece, columns, text))
-        return tables[1:] or tables
+    def _pieces(self) -> Iterator[bytes]:
+        """Yield whole rows without comments, and report the progress."""
+        size, rest = max(1, self.path.stat().st_size), b""
+        with open_bytes(self.path) as stream:
+            stream.seek(self.layout.start)
+            while chunk := stream.read(_PIECE_BYTES):
+                rest += chunk
+                compressed: Any = getattr(stream, "fileobj", stream)
+                self.on_progress(f"reading {self.path.name}", min(1.0, compressed.tell() / size))
+                end = _end_of_rows(rest)
+                yield from _without_comments(rest[:end], self.layout.delimiter)
+                rest = rest[end:]
+        yield from _without_comments(rest, self.layout.delimiter)
 
-    def _checked(self, piece: bytes, columns: Sequence[int], text: Collection[int]) -> pa.Table:
-        try:
-            return self._parsed(piece, columns, text)
-        except pa.ArrowInvalid as error:
-            raise self._explained(error) from None
+    def _tables(self, columns: Sequence[int], text: Collection[int]) -> list[pa.Table]:
+        tables = [self._parsed(piece, columns, text) for piece in self._pieces()]
+        return tables or [pa.table({str(column): pa.array([], pa.string()) for column in columns})]
 
     def _parsed(self, piece: bytes, columns: Sequence[int], text: Collection[int]) -> pa.Table:
-        # In memory of its own: a thread of pyarrow that lets go of Python's at exit would abort.
+        # In memory of its own: a thread of pyarrow that frees Python's memory at exit would abort.
         buffer = pa.allocate_buffer(len(piece))
         memoryview(buffer).cast("B")[:] = piece
         names = [str(column) for column in range(self.layout.width)]
@@ -109,7 +140,7 @@ class TextTable:
             null_values=NULLS,
             true_values=("true", "True", "TRUE"),  # not 1, nor 0: these are numbers
             false_values=("false", "False", "FALSE"),
-            strings_can_be_null=False,  # NA may be an id; other texts are seen to below
+            strings_can_be_null=False,  # NA may be an id; `_with_nulls` handles other texts
         )
         for block in (_BLOCK_BYTES, len(piece) + 1):
             read = pacsv.ReadOptions(column_names=names, block_size=block)
@@ -117,19 +148,19 @@ class TextTable:
                 return pacsv.read_csv(pa.BufferReader(buffer), read, parse, convert)
             except pa.ArrowInvalid as error:
                 if "straddling" not in str(error) or block > len(piece):
-                    raise
-        raise AssertionError("a block of the size of the piece holds every row of it")
+                    raise self._explained(error) from None
+        raise AssertionError("a block of the size of the piece contains every row of it")
 
     def _explained(self, error: pa.ArrowInvalid) -> GraphError:
-        """The error with the line that causes it."""
+        """Return the error with the line that causes it."""
         for line, fields in self._records():
             if len(fields) != self.layout.width:
                 return ragged(self.path, line, self.layout.width, len(fields))
-        self._refuse_other_than_utf8()
+        self._require_utf8()
         return GraphError(f"cannot read {self.path}: {str(error).partition(chr(10))[0]}")
 
-    def _refuse_other_than_utf8(self) -> None:
-        with opened(self.path) as stream:
+    def _require_utf8(self) -> None:
+        with open_bytes(self.path) as stream:
             for number, line in enumerate(stream, 1):
                 try:
                     line.decode()
@@ -137,43 +168,64 @@ class TextTable:
                     raise not_utf8(self.path, number, line[error.start]) from None
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        with opened(self.path) as stream:
+        with open_bytes(self.path) as stream:
             stream.seek(self.layout.start)
             lines = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="")
             for line, fields in records(lines, self.layout.delimiter):
                 yield line + self.layout.lines, fields
 
     def _typed(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Texts without the words for nothing; numbers, if all are."""
-        if pa.types.is_binary(column.type):  # how pyarrow takes what is no UTF-8
-            self._refuse_other_than_utf8()
+        """Return texts with nulls, or numbers if all are numbers; other types as they are."""
+        if pa.types.is_binary(column.type):  # pyarrow's type for what is not UTF-8
+            self._require_utf8()
         if not pa.types.is_string(column.type):
             return column
-        column = _without_nothing(column)
+        column = _with_nulls(column)
         try:
             return column.cast(pa.float64())
         except pa.ArrowInvalid:
             return column
 
 
-def _without_nothing(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts without the blanks around them, and nulls for the words that say so."""
+def _end_of_rows(piece: bytes) -> int:
+    """Return where the last whole row ends: at a line end after an even number of quotes."""
+    end = piece.rfind(b"\n") + 1
+    odd = piece.count(b'"', 0, end) % 2
+    while odd and end:
+        before = piece.rfind(b"\n", 0, end - 1) + 1
+        odd ^= piece.count(b'"', before, end) % 2
+        end = before
+    return end
+
+
+def _without_comments(piece: bytes, delimiter: str) -> Iterator[bytes]:
+    """Yield the piece with its comments removed, or nothing if no row is left."""
+    if delimiter in "\t " and (b"#" in piece or b"%" in piece):
+        piece = _COMMENT_LINES.sub(b"", piece)
+    if delimiter == " ":
+        piece = squeezed(piece)
+    if piece.strip(b" \r\n"):
+        yield piece
+
+
+def _with_nulls(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts without surrounding blanks, and nulls for words such as NA."""
     texts = pc.utf8_trim_whitespace(texts)
-    nothing = pc.is_in(texts, pa.array(NULLS))
-    return pc.if_else(nothing, pa.scalar(None, pa.string()), texts)
+    null = pc.is_in(texts, pa.array(NULLS))
+    return pc.if_else(null, pa.scalar(None, pa.string()), texts)
 
 
-def _kind(tables: list[pa.Table], column: int) -> pa.DataType | None:
-    """The type that fits a column in all pieces, None where there is none."""
-    kinds = {table.column(str(column)).type for table in tables} - {pa.null()}
-    if len(kinds) <= 1:
-        return kinds.pop() if kinds else pa.null()
-    if all(pa.types.is_date(k) or (pa.types.is_timestamp(k) and k.tz is None) for k in kinds):
+def _common_type(tables: list[pa.Table], column: int) -> pa.DataType | None:
+    """Return the type that fits a column in all pieces, or None."""
+    types = {table.column(str(column)).type for table in tables} - {pa.null()}
+    if len(types) <= 1:
+        return types.pop() if types else pa.null()
+    if all(pa.types.is_date(t) or (pa.types.is_timestamp(t) and t.tz is None) for t in types):
         return pa.timestamp("us")
-    return pa.float64() if kinds <= {pa.int64(), pa.float64()} else None
+    return pa.float64() if types <= {pa.int64(), pa.float64()} else None
 
 
 def _joined(tables: list[pa.Table], column: int) -> pa.ChunkedArray:
-    kind = _kind(tables, column)
-    columns = [table.column(str(column)).cast(kind, safe=False) for table in tables]
-    return pa.chunked_array([chunk for part in columns for chunk in part.chunks], kind)
+    common = _common_type(tables, column)
+    columns = [table.column(str(column)).cast(common, safe=False) for table in tables]
+    return pa.chunked_array([chunk for part in columns for chunk in part.chunks], common)

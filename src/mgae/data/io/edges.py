@@ -1,4 +1,4 @@
-"""Edges as a file or an object lists them, and how a table does."""
+"""Edges as a file or an object lists them, and merged into those of a graph."""
 
 from __future__ import annotations
 
@@ -8,12 +8,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import torch
+from scipy import sparse
+from torch import Tensor
+from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
-from mgae.data.ids import Ids, first_refused, listed, undictionaried
-from mgae.data.io.header import Hints, is_number
+from mgae.data.checks import adjacency, edges_of
+from mgae.data.ids import Ids, Nodes, counted, decoded, first_refused, listed
+from mgae.data.io.options import InputSettings
+from mgae.data.io.sniffing import Hints, is_number
 from mgae.data.io.tables import Table, find_column
-from mgae.runs.sections import InputSettings
 
 _SOURCES = (
     "source src from u head node1 node_1 id1 id_1 source_id src_id from_id fromnodeid from_node "
@@ -33,7 +38,7 @@ class EdgeList:
     """Edges as a file or an object lists them.
 
     Attributes:
-        where: what messages call it.
+        where: its name in messages.
         ids: two columns [m], sources and targets.
         weight: [m], or None.
         nodes: one column with nodes that may have no edge, or None.
@@ -48,46 +53,35 @@ class EdgeList:
 
 
 def edge_hints(settings: InputSettings) -> Hints:
-    """What tells the header of a table of edges from its first edge."""
+    """Return what distinguishes the header of a table of edges from its first edge."""
     chosen = (settings.source_column, settings.target_column, settings.weight_column)
     # One known name alone may well be a node: "to" is a word in a graph of words.
     return Hints(settings.header, SOURCE_NAMES | TARGET_NAMES | WEIGHT_NAMES, 2, chosen)
 
 
 def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
-    """The edges in the rows of a table.
+    """Return the edges in the rows of a table.
 
     Raises:
-        GraphError: where a column, an id or a weight is missing or wrong.
+        GraphError: if a column, an id or a weight is missing or wrong.
     """
     source, target, weight = edge_columns(table, settings)
     used = [source, target] if weight is None else [source, target, weight]
     columns = table.read(used, used)
-    ids = Ids.of(columns[:2], table.place)
+    ids = Ids.of(columns[:2], table.locate)
     ignored = [name for number, name in enumerate(table.names) if number not in used]
     notes = [f"{table.where}: columns ignored: {listed(ignored, 20)}"] if ignored else []
     if settings.header == "auto" and not table.named:
-        notes += _doubtful_row(table.where, ids)
+        notes += _doubtful_first_row(table.where, ids)
     weights = None if weight is None else weights_of(columns[2], table)
     return EdgeList(table.where, ids, weights, notes=tuple(notes))
 
 
-def _doubtful_row(where: str, ids: Ids) -> list[str]:
-    """A note where row 1 may be a header of unusual names: texts, and in no other row."""
-    ends = [int(codes[0]) for codes in ids.codes if len(codes) > 1]
-    texts = [ids.texts[end].as_py() for end in ends]
-    again = (np.count_nonzero(codes[1:] == end) for codes in ids.codes for end in ends)
-    if not texts or any(is_number(text) for text in texts) or any(again):
-        return []
-    row = f"row 1 ({listed(texts)}) taken as an edge, though no other has its ids"
-    return [f"{where}: {row}; if it names the columns, give --source-column and --target-column"]
-
-
 def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:
-    """The numbers of the columns with the source, the target and the weight, if there is one.
+    """Return the numbers of the columns with the source, the target and the weight, if any.
 
     Raises:
-        GraphError: where there are not enough columns, or not those that were asked for.
+        GraphError: if there are too few columns, or not those that were asked for.
     """
     names = WEIGHT_NAMES if table.named else frozenset()
     weight = find_column(table, "input.weight_column", settings.weight_column, names)
@@ -107,12 +101,12 @@ def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int |
 
 
 def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
-    """A column of weights [m].
+    """Return a column of weights [m].
 
     Raises:
-        GraphError: at the first that is no finite number, or negative.
+        GraphError: at the first that is not a finite number ≥ 0.
     """
-    column = undictionaried(column)
+    column = decoded(column)
     try:
         weights = _floats(column)
     except pa.ArrowNotImplementedError:
@@ -120,17 +114,12 @@ def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
         raise GraphError(f"{table.where}: a weight must be a number, got a {got}") from None
     except pa.ArrowInvalid:
         row = first_refused(column, _floats)
-        raise wrong_weight(table.place(row), column[row].as_py()) from None
-    return checked_weights(weights.to_numpy(), table.place)
+        raise wrong_weight(table.locate(row), column[row].as_py()) from None
+    return checked_weights(weights.to_numpy(), table.locate)
 
 
-def _floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return (pc.utf8_trim_whitespace(column) if text else column).cast(pa.float64(), safe=False)
-
-
-def checked_weights(weights: np.ndarray, place: Callable[[int], str]) -> np.ndarray:
-    """The same weights [m], all finite as single floats and none negative.
+def checked_weights(weights: np.ndarray, locate: Callable[[int], str]) -> np.ndarray:
+    """Return the same weights [m], all finite as single floats and none negative.
 
     Raises:
         GraphError: at the first that is not.
@@ -139,10 +128,97 @@ def checked_weights(weights: np.ndarray, place: Callable[[int], str]) -> np.ndar
         wrong = ~(np.isfinite(weights.astype(np.float32)) & (weights >= 0))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise wrong_weight(place(row), float(weights[row]))
+        raise wrong_weight(locate(row), float(weights[row]))
     return weights
 
 
-def wrong_weight(place: str, value: object) -> GraphError:
-    """What to say of a weight that cannot be one."""
-    return GraphError(f"{place}: the weight must be a finite number ≥ 0, got {value!r}")
+def wrong_weight(where: str, value: object) -> GraphError:
+    """Return the error for a value that is no weight."""
+    return GraphError(f"{where}: the weight must be a finite number ≥ 0, got {value!r}")
+
+
+def merge_edges(edges: EdgeList, nodes: Nodes, directed: bool) -> Data:
+    """Return a graph in which duplicates are merged and each edge has both directions.
+
+    The weights of duplicates are added; a pair that is listed both ways gets the mean of its two
+    weights. With ``directed`` no edge is reversed. Edges are sorted by target and then source;
+    ``notes`` say how many were merged and dropped.
+
+    Raises:
+        GraphError: if no edge is left.
+    """
+    position = nodes.positions(edges.ids.texts)
+    source, target = (position[codes] for codes in edges.ids.codes)
+    if len(source) == 0:
+        raise GraphError(f"{edges.where} has no edges")
+    kept = source != target
+    if not kept.any():
+        raise GraphError(f"{edges.where} has no edges but {counted(len(source), 'self-loop')}")
+    weight = None if edges.weight is None else edges.weight[kept]
+    matrix = _matrix(source[kept], target[kept], weight, len(nodes.ids))
+    loops, duplicates = int((~kept).sum()), int(kept.sum()) - matrix.nnz
+    both = 0
+    if not directed:
+        matrix, both = _both_ways(matrix)
+    notes = [f"{counted(loops, 'self-loop')} dropped"] if loops else []
+    notes += [f"{counted(duplicates, 'duplicate edge')} merged"] if duplicates else []
+    notes += [f"{counted(both, 'edge')} listed both ways, counted once"] if both else []
+    return Data(
+        edge_index=edges_of(matrix),
+        edge_weight=_merged_weights(edges.where, matrix),
+        num_nodes=len(nodes.ids),
+        node_ids=nodes.ids,
+        notes=[*edges.notes, *(f"{edges.where}: {note}" for note in notes)],
+    )
+
+
+def _doubtful_first_row(where: str, ids: Ids) -> list[str]:
+    """Return a note if row 1 may be a header of unusual names: texts that no other row has."""
+    ends = [int(codes[0]) for codes in ids.codes if len(codes) > 1]
+    texts = [ids.texts[end].as_py() for end in ends]
+    again = (np.count_nonzero(codes[1:] == end) for codes in ids.codes for end in ends)
+    if not texts or any(is_number(text) for text in texts) or any(again):
+        return []
+    row = f"row 1 ({listed(texts)}) taken as an edge, though no other has its ids"
+    return [f"{where}: {row}; if it names the columns, give --source-column and --target-column"]
+
+
+def _floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return (pc.utf8_trim_whitespace(column) if text else column).cast(pa.float64(), safe=False)
+
+
+def _matrix(
+    source: np.ndarray, target: np.ndarray, weight: np.ndarray | None, num_nodes: int
+) -> sparse.csr_array:
+    """Return a matrix with a row per target; its entries are counts (1), or weight + 1j."""
+    if weight is None:
+        matrix = adjacency(source, target, np.ones(len(source), np.int8), num_nodes)
+        matrix.data[:] = 1
+        return matrix
+    # In a fixed order, so that rounding does not depend on the order of the rows.
+    order = np.lexsort((weight, source, target))
+    matrix = adjacency(source[order], target[order], weight[order], num_nodes)
+    # The imaginary part counts directions, and keeps weights of zero in the sum of two matrices.
+    matrix.data = matrix.data + 1j
+    return matrix
+
+
+def _both_ways(matrix: sparse.csr_array) -> tuple[sparse.csr_array, int]:
+    """Return every edge in both directions, and how many were listed in both.
+
+    The number is 0 if all were: that is how a file lists an undirected graph.
+    """
+    both = (matrix + matrix.T).tocsr()
+    directions = both.data.imag if np.iscomplexobj(both.data) else both.data
+    twice = int(np.count_nonzero(directions == 2)) // 2
+    return both, 0 if 2 * twice == both.nnz else twice
+
+
+def _merged_weights(where: str, matrix: sparse.csr_array) -> Tensor | None:
+    if not np.iscomplexobj(matrix.data):
+        return None
+    weight = torch.from_numpy(matrix.data.real / matrix.data.imag).float()
+    if not bool(torch.isfinite(weight).all()):
+        raise GraphError(f"{where}: weights of duplicate edges add up to more than 3.4e38")
+    return weight

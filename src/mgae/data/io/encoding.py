@@ -1,8 +1,8 @@
-"""A column as numbers, whatever its type.
+"""Encode a column of any type as numbers.
 
 Numbers stay as they are, booleans are 0 and 1, dates are days since 1970. A text column with few
-values has a column for each of them, ``column=value``; one with many has a column for each of its
-most frequent words, ``column:word``, which says whether a text holds the word.
+values gets a column for each of them, ``column=value``; one with many gets a column for each of its
+most frequent words, ``column:word``, which says whether a text contains the word.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from mgae.core.errors import GraphError
-from mgae.data.ids import counted, listed, undictionaried
+from mgae.data.ids import counted, decoded, listed
 
 TEXT_MARKS = ("=", ":")  # behind the name of a text column: before a value, before a word
 MOST_VALUES = 100  # of a text column that gets a column for each
@@ -25,17 +25,17 @@ MOST_WORDS = 512
 _BETWEEN_WORDS = r"[^\pL\pM\pN_]+"
 _DAY = 86_400_000_000  # in microseconds
 
-Place = Callable[[int], str]
+Locate = Callable[[int], str]
 
 
 @dataclass(frozen=True)
 class Block:
-    """The columns that come of one.
+    """The columns that one is encoded as.
 
     Attributes:
         values: [rows, k] in single floats; NaN where a number is missing.
         names: of the k columns.
-        note: how it was encoded, where that is not plain.
+        note: how it was encoded, if that is not obvious.
     """
 
     values: np.ndarray
@@ -43,17 +43,17 @@ class Block:
     note: str = ""
 
 
-def encoded(name: str, column: pa.ChunkedArray, place: Place) -> Block:
-    """A column as numbers.
+def encoded(name: str, column: pa.ChunkedArray, locate: Locate) -> Block:
+    """Return a column as numbers.
 
     Raises:
-        GraphError: at a number that is not finite, or where the type has no numbers in it.
+        GraphError: if a number is not finite, or the type is not supported.
 
     >>> encoded("color", pa.chunked_array([["red", "blue", "red"]]), str).values.tolist()
     [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]
     """
     categorical = types.is_dictionary(column.type)
-    column = undictionaried(column)
+    column = decoded(column)
     kind = column.type
     if column.null_count == len(column):
         return Block(np.empty((len(column), 0), np.float32), (), "no values, ignored")
@@ -61,25 +61,27 @@ def encoded(name: str, column: pa.ChunkedArray, place: Place) -> Block:
         texts = column.cast(pa.string()).combine_chunks()
         return _encoded_texts(name, texts, MOST_CATEGORIES if categorical else MOST_VALUES)
     if types.is_date(kind) or types.is_timestamp(kind):
-        days = pc.divide(_microseconds(column).cast(pa.float64(), safe=False), float(_DAY))
-        return Block(_numbers(name, days, place), (name,), "as days since 1970")
+        zone = kind.tz if types.is_timestamp(kind) else None
+        microseconds = column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
+        days = pc.divide(microseconds.cast(pa.float64(), safe=False), float(_DAY))
+        return Block(_numbers(name, days, locate), (name,), "as days since 1970")
     if types.is_fixed_size_list(kind) and kind.list_size and _is_number(kind.value_type):
-        return _vectors(name, column, place)
+        return _vectors(name, column, locate)
     if not _is_number(kind):
         raise GraphError(
-            f"{place(0)}: column {name!r} holds {kind}: "
+            f"{locate(0)}: column {name!r} holds {kind}: "
             "features must be numbers, booleans, dates or texts"
         )
-    return Block(_numbers(name, column, place), (name,))
+    return Block(_numbers(name, column, locate), (name,))
 
 
-def encoded_as(name: str, column: pa.ChunkedArray, known: Sequence[str], place: Place) -> Block:
-    """A column as numbers in the ``known`` columns that once came of it, and in no others.
+def encoded_as(name: str, column: pa.ChunkedArray, known: Sequence[str], locate: Locate) -> Block:
+    """Return a column as numbers in the ``known`` columns that it was encoded as in training.
 
-    A value or word that was not among them leaves zeros, and the note counts what has only these.
+    An unknown value or word leaves zeros; the note counts the rows that have nothing else.
 
     Raises:
-        GraphError: where the column is of another kind than it was.
+        GraphError: if the column is of another kind than in training.
 
     >>> column = pa.chunked_array([["red", "green"]])
     >>> encoded_as("color", column, ("color=blue", "color=red"), str).values.tolist()
@@ -87,46 +89,30 @@ def encoded_as(name: str, column: pa.ChunkedArray, known: Sequence[str], place: 
     """
     mark = known[0][len(name) : len(name) + 1]
     if mark in TEXT_MARKS:
-        texts = pc.utf8_trim_whitespace(undictionaried(column).cast(pa.string()).combine_chunks())
+        texts = pc.utf8_trim_whitespace(decoded(column).cast(pa.string()).combine_chunks())
         values = [entry.removeprefix(name + mark) for entry in known]
-        row, value = _held_texts(texts) if mark == ":" else (np.arange(len(texts)), texts)
-        indicators = _indicators(row, value, values, len(texts))
+        contents = _words(texts) if mark == ":" else _values(texts)
+        indicators = contents.indicators(values)
         return Block(indicators, tuple(known), _unknown(texts, indicators, mark))
-    block = encoded(name, column, place)
+    block = encoded(name, column, locate)
     if block.names and block.names != tuple(known):
         raise GraphError(
-            f"{place(0)}: column {name!r} was {listed(known)} in training, and is "
+            f"{locate(0)}: column {name!r} was {listed(known)} in training, and is "
             f"{listed(block.names)} here: give it the same type"
         )
     return block if block.names else Block(np.full((len(column), len(known)), np.nan), tuple(known))
 
 
 def _unknown(texts: pa.Array, indicators: np.ndarray, mark: str) -> str:
-    """How many of the texts that are there leave zeros alone, and which; nothing where none do."""
+    """Return how many of the given texts leave zeros alone, and which; "" if none."""
     given = pc.fill_null(pc.not_equal(texts, ""), False).to_numpy(zero_copy_only=False)
-    strange = given & ~indicators.any(axis=1)
-    if not strange.any():
+    unknown = given & ~indicators.any(axis=1)
+    if not unknown.any():
         return ""
     what = "without a word that is known" if mark == ":" else "unknown"
-    which = listed(texts.filter(pa.array(strange)).unique().to_pylist(), 3)
-    count = f"{strange.sum():,} of {counted(int(given.sum()), 'value')}"
+    which = listed(texts.filter(pa.array(unknown)).unique().to_pylist(), 3)
+    count = f"{unknown.sum():,} of {counted(int(given.sum()), 'value')}"
     return f"{count} {what} to the model, set to zero: {which}"
-
-
-def _held_texts(texts: pa.Array) -> tuple[np.ndarray, pa.Array]:
-    row, word, vocabulary = _held_words(texts)
-    return row, pa.array(vocabulary, pa.string()).take(pa.array(word))
-
-
-def _indicators(
-    row: np.ndarray, value: pa.Array, values: Sequence[str], num_rows: int
-) -> np.ndarray:
-    """1 where a row has one of the values: [rows, values]."""
-    column = pc.fill_null(pc.index_in(value, pa.array(values, pa.string())), -1).to_numpy()
-    found = column >= 0
-    indicators = np.zeros((num_rows, len(values)), np.float32)
-    indicators[row[found], column[found]] = 1
-    return indicators
 
 
 def _is_text(kind: pa.DataType) -> bool:
@@ -139,13 +125,8 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(simple or types.is_decimal(kind))
 
 
-def _microseconds(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    zone = column.type.tz if types.is_timestamp(column.type) else None
-    return column.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
-
-
-def _numbers(name: str, column: pa.ChunkedArray, place: Place, width: int = 1) -> np.ndarray:
-    """Single floats [rows, width], NaN for what is missing and for nothing else."""
+def _numbers(name: str, column: pa.ChunkedArray, locate: Locate, width: int = 1) -> np.ndarray:
+    """Return single floats [rows, width], NaN for missing ones and for nothing else."""
     floats = column.cast(pa.float64(), safe=False).to_numpy()
     with np.errstate(over="ignore"):
         values: np.ndarray = floats.astype(np.float32)
@@ -154,60 +135,77 @@ def _numbers(name: str, column: pa.ChunkedArray, place: Place, width: int = 1) -
     if wrong.any():
         entry = int(np.argmax(wrong))
         raise GraphError(
-            f"{place(entry // width)}: column {name!r} must hold finite numbers, "
+            f"{locate(entry // width)}: column {name!r} must hold finite numbers, "
             f"got {floats[entry]} (leave a cell empty where there is none)"
         )
     return values.reshape(-1, width)
 
 
-def _vectors(name: str, column: pa.ChunkedArray, place: Place) -> Block:
-    """A column whose cells are vectors of one length, as embeddings are."""
+def _vectors(name: str, column: pa.ChunkedArray, locate: Locate) -> Block:
+    """Return a column whose cells are vectors of one length, such as embeddings."""
     width = column.type.list_size
     if column.null_count:
         row = pc.index(column.is_null(), True).as_py()
-        raise GraphError(f"{place(row)}: column {name!r} has no vector")
+        raise GraphError(f"{locate(row)}: column {name!r} has no vector")
     entries = pa.chunked_array([chunk.flatten() for chunk in column.chunks])
     names = tuple(f"{name}[{entry}]" for entry in range(width))
-    return Block(_numbers(name, entries, place, width), names)
+    return Block(_numbers(name, entries, locate, width), names)
 
 
 def _encoded_texts(name: str, texts: pa.Array, most_values: int) -> Block:
+    """Return a column per value, or per frequent word if there are too many values."""
     texts = pc.utf8_trim_whitespace(texts)
+    contents, mark, kind = _values(texts), "=", "values"
+    missing = len(texts) - len(contents.row)
+    if len(contents.vocabulary) > most_values:
+        contents, mark, kind = _words(texts), ":", "words"
+        most_values = MOST_WORDS
+    kept = contents.most_frequent(most_values)
+    names = tuple(f"{name}{mark}{text}" for text in kept)
+    note = f"text, a column for each of {len(names):,} {kind}"
+    note += f", {missing:,} missing" if missing else ""
+    return Block(contents.indicators(kept), names, note)
+
+
+@dataclass(frozen=True)
+class _Contents:
+    """What a column of texts contains: ``vocabulary[code[i]]`` is in the row ``row[i]``."""
+
+    row: np.ndarray
+    code: np.ndarray
+    vocabulary: pa.Array
+    num_rows: int
+
+    def most_frequent(self, most: int) -> list[str]:
+        """Return the most frequent entries in alphabetical order, which decides ties too."""
+        order = pc.sort_indices(self.vocabulary).to_numpy()
+        frequency = np.bincount(self.code, minlength=len(order))[order]
+        kept = np.sort(np.argsort(-frequency, kind="stable")[:most])
+        return [str(text) for text in self.vocabulary.take(pa.array(order[kept])).to_pylist()]
+
+    def indicators(self, columns: Sequence[str]) -> np.ndarray:
+        """Return 1 where a row contains the text of a column: [rows, columns]."""
+        index = pc.index_in(self.vocabulary, pa.array(columns, pa.string()))
+        column = pc.fill_null(index, -1).to_numpy()[self.code]
+        known = column >= 0
+        indicators = np.zeros((self.num_rows, len(columns)), np.float32)
+        indicators[self.row[known], column[known]] = 1
+        return indicators
+
+
+def _values(texts: pa.Array) -> _Contents:
+    """Return the one value of each text that is not empty."""
     coded = pc.if_else(pc.equal(texts, ""), None, texts).dictionary_encode()
-    missing = f", {coded.null_count:,} missing" if coded.null_count else ""
-    if len(coded.dictionary) > most_values:
-        return _words(name, texts, missing)
-    order = pc.sort_indices(coded.dictionary)
-    rank = np.argsort(order.to_numpy())
-    values = np.zeros((len(texts), len(order)), np.float32)
-    rows = np.flatnonzero(coded.is_valid().to_numpy(zero_copy_only=False))
-    values[rows, rank[coded.indices.drop_null().to_numpy()]] = 1
-    names = tuple(f"{name}={value}" for value in coded.dictionary.take(order).to_pylist())
-    return Block(values, names, f"text, a column for each of {len(names):,} values{missing}")
+    row = np.flatnonzero(coded.is_valid().to_numpy(zero_copy_only=False))
+    return _Contents(row, coded.indices.drop_null().to_numpy(), coded.dictionary, len(texts))
 
 
-def _words(name: str, texts: pa.Array, missing: str) -> Block:
-    """Which of the most frequent words a text holds; ties and columns go by the alphabet."""
-    row, word, vocabulary = _held_words(texts)
-    frequency = np.bincount(word, minlength=len(vocabulary))
-    kept = np.sort(np.lexsort((np.arange(len(vocabulary)), -frequency))[:MOST_WORDS])
-    column = np.full(len(vocabulary), -1)
-    column[kept] = np.arange(len(kept))
-    frequent = column[word] >= 0
-    values = np.zeros((len(texts), len(kept)), np.float32)
-    values[row[frequent], column[word[frequent]]] = 1
-    names = tuple(f"{name}:{vocabulary[index]}" for index in kept)
-    return Block(values, names, f"text, a column for each of {len(names):,} words{missing}")
-
-
-def _held_words(texts: pa.Array) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Text and word [held] for each word that a text holds, once; and the words in order."""
+def _words(texts: pa.Array) -> _Contents:
+    """Return the words that each text contains, once per text."""
     lists = pc.split_pattern_regex(pc.fill_null(pc.utf8_lower(texts), ""), _BETWEEN_WORDS)
     words, row = pc.list_flatten(lists), pc.list_parent_indices(lists)
     is_word = pc.not_equal(words, "")  # which the split leaves at the ends of a text
     coded = words.filter(is_word).dictionary_encode()
-    order = pc.sort_indices(coded.dictionary)
-    word = np.argsort(order.to_numpy())[coded.indices.to_numpy()]
-    keys = np.unique(row.filter(is_word).to_numpy() * np.int64(len(order)) + word)
-    held = np.divmod(keys, max(1, len(order)))
-    return held[0], held[1], coded.dictionary.take(order).to_pylist()
+    count = max(1, len(coded.dictionary))
+    keys = np.unique(row.filter(is_word).to_numpy() * np.int64(count) + coded.indices.to_numpy())
+    return _Contents(*np.divmod(keys, count), coded.dictionary, len(texts))

@@ -1,4 +1,4 @@
-"""Graphs of networkx and scipy, in memory and in the files that these packages read."""
+"""Read graphs of networkx and scipy, from memory and from the files that these packages read."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from scipy import sparse
 
 from mgae.core.errors import ConfigError, GraphError, hint
 from mgae.data.ids import Ids, listed
+from mgae.data.io.delimited import OnProgress, open_bytes, readable
 from mgae.data.io.edges import EdgeList, checked_weights, wrong_weight
 from mgae.data.io.matrixmarket import read_matrix_market
-from mgae.data.io.pieces import OnProgress, opened, readable
-from mgae.runs.sections import InputSettings
+from mgae.data.io.options import InputSettings
 
 
 def edges_of_file(path: Path, settings: InputSettings, on_progress: OnProgress) -> EdgeList | None:
-    """The edges in a file whose ending names one of these formats, or None with another ending.
+    """Return the edges in a file whose ending names one of these formats, or None otherwise.
 
     Raises:
-        GraphError: where it is not in that format.
-        ConfigError: where ``settings`` name a column that the format has not.
+        GraphError: if the file is not in that format.
+        ConfigError: if ``settings`` name a column that the format does not have.
     """
     ending = Path(path.name.lower().removesuffix(".gz")).suffix
     if ending == ".mtx":
@@ -35,12 +35,11 @@ def edges_of_file(path: Path, settings: InputSettings, on_progress: OnProgress) 
     if ending not in _FORMATS:
         return None
     name, read = _FORMATS[ending]
-    with readable(path), opened(path) as stream:
+    with readable(path), open_bytes(path) as stream:
         content = io.BytesIO(stream.read())
     try:
         graph = read(content)
-    # The parsers of others raise whatever they stumble over.
-    except Exception as error:
+    except Exception as error:  # these parsers raise anything
         reason = str(error).partition("\n")[0] or type(error).__name__
         raise GraphError(f"{path} is not a valid {name} file: {reason}") from None
     if isinstance(graph, nx.Graph):
@@ -49,11 +48,11 @@ def edges_of_file(path: Path, settings: InputSettings, on_progress: OnProgress) 
 
 
 def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings) -> EdgeList:
-    """The edges of a networkx graph, with their ``weight``, or the attribute that is set for it.
+    """Return the edges of a networkx graph, with ``weight`` or the attribute that is set for it.
 
     Raises:
-        GraphError: at two nodes of the same name, or a wrong weight, or where none has it.
-        ConfigError: where ``settings`` name a column for the ends of an edge.
+        GraphError: if two nodes have the same name, or a weight is wrong, or none has it.
+        ConfigError: if ``settings`` name a column for the ends of an edge.
     """
     _refuse_columns(settings, "source_column target_column", f"{where} says itself what is joined")
     names = [str(node).strip() for node in graph]
@@ -67,13 +66,13 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
     if settings.directed and not graph.is_directed():
         pairs, weights = pairs + [(target, source) for source, target in pairs], weights * 2
 
-    def place(row: int) -> str:
+    def locate(row: int) -> str:
         return f"{where}, edge {' – '.join(pairs[row])}"
 
     return EdgeList(
         where,
-        Ids.of([_texts(where, (pair[end] for pair in pairs)) for end in (0, 1)], place),
-        _weights(weights, place),
+        Ids.of([_texts(where, (pair[end] for pair in pairs)) for end in (0, 1)], locate),
+        _weights(weights, locate),
         Ids.of([_texts(where, names)], lambda row: f"{where}, node {row + 1}"),
         tuple(
             f"{where}: {note}" for note in _remarks(graph, settings.directed, attributes - {weight})
@@ -82,7 +81,7 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
 
 
 def _refuse_columns(settings: InputSettings, keys: str, reason: str) -> None:
-    """Say that a column does not go with what is no table, rather than pass over it."""
+    """Refuse settings for columns of a table rather than ignore them."""
     for key in keys.split():
         if getattr(settings, key) is not None:
             raise ConfigError(f"input.{key} is for tables, and {reason}: leave it out")
@@ -105,16 +104,16 @@ def _texts(where: str, texts: Iterable[str]) -> pa.ChunkedArray:
         raise GraphError(f"{where}: {error.object!r} is no valid Unicode") from None
 
 
-def _weights(weights: list[Any], place: Callable[[int], str]) -> np.ndarray | None:
+def _weights(weights: list[Any], locate: Callable[[int], str]) -> np.ndarray | None:
     if all(weight is None for weight in weights):
         return None
-    numbers = np.ones(len(weights))  # as networkx takes an edge without a weight
+    numbers = np.ones(len(weights))  # networkx's default
     for row, weight in enumerate(weights):
         try:
             numbers[row] = 1.0 if weight is None else float(weight)
         except (TypeError, ValueError):
-            raise wrong_weight(place(row), weight) from None
-    return checked_weights(numbers, place)
+            raise wrong_weight(locate(row), weight) from None
+    return checked_weights(numbers, locate)
 
 
 def _remarks(graph: nx.Graph[Any], directed: bool, ignored: set[Any]) -> Iterator[str]:
@@ -127,13 +126,13 @@ def _remarks(graph: nx.Graph[Any], directed: bool, ignored: set[Any]) -> Iterato
 
 
 def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int = 0) -> EdgeList:
-    """The non-zeros of an adjacency matrix, row to column, as weights unless all are one.
+    """Return the non-zeros of an adjacency matrix, row to column, as weights unless all are one.
 
     Nodes are numbered from ``first``.
 
     Raises:
-        GraphError: where it is not square, or has a wrong weight.
-        ConfigError: where ``settings`` name a column of a table.
+        GraphError: if the matrix is not square, or has a wrong weight.
+        ConfigError: if ``settings`` name a column of a table.
     """
     _refuse_columns(settings, "source_column target_column weight_column", f"{where} is a matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -146,25 +145,25 @@ def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int
     entries.eliminate_zeros()
     row, column = entries.coords
 
-    def place(entry: int) -> str:
+    def locate(entry: int) -> str:
         return f"{where}, entry ({row[entry] + first}, {column[entry] + first})"
 
     texts = pa.array(np.arange(first, first + matrix.shape[0])).cast(pa.string())
     nodes = Ids(texts, (np.arange(len(texts)),), lambda node: f"{where}, node {node + first}")
     weight = None if (entries.data == 1).all() else entries.data.astype(np.float64)
-    weight = None if weight is None else checked_weights(weight, place)
-    return EdgeList(where, Ids(texts, (row, column), place), weight, nodes)
+    weight = None if weight is None else checked_weights(weight, locate)
+    return EdgeList(where, Ids(texts, (row, column), locate), weight, nodes)
 
 
 def _read_npz(stream: IO[bytes]) -> Any:
     matrix = sparse.load_npz(stream)
     if hasattr(matrix, "check_format"):
-        matrix.check_format(full_check=True)  # numbers out of range would be read as they are
+        matrix.check_format(full_check=True)  # scipy does not check indices itself
     return matrix
 
 
 def _read_gml(stream: IO[bytes]) -> nx.Graph[Any]:
-    """By label, as networkx writes its names there, or by id where not every node has its own."""
+    """Read by label, as networkx writes names there, or by id if labels are missing or repeated."""
     try:
         return nx.read_gml(stream, label="label")
     except nx.NetworkXError:
@@ -173,7 +172,7 @@ def _read_gml(stream: IO[bytes]) -> nx.Graph[Any]:
 
 
 def _read_pajek(stream: IO[bytes]) -> nx.Graph[Any]:
-    """Without the weights of one that networkx gives to edges that have none."""
+    """Remove the weights of one that networkx gives to edges without a weight."""
     graph = nx.read_pajek(stream)
     if all(data.get("weight") == 1 for _, _, data in graph.edges(data=True)):
         for _, _, data in graph.edges(data=True):

@@ -1,18 +1,22 @@
-"""Tables about nodes: which column has the ids, and which the features or labels."""
+"""Tables about nodes: which column has the ids, which the features, and which the labels."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import torch
+from torch import Tensor
 
 from mgae.core.errors import GraphError
-from mgae.data.ids import Ids, listed
+from mgae.data.ids import Ids, Nodes, as_texts, counted, decoded, listed, not_texts
 from mgae.data.io.encoding import TEXT_MARKS
-from mgae.data.io.header import Hints
+from mgae.data.io.options import InputSettings
+from mgae.data.io.sniffing import NULLS, Hints
 from mgae.data.io.tables import Table, find_column
-from mgae.runs.sections import InputSettings
 
 ID_NAMES = frozenset({"id", "node", "node_id", "nodeid", "name", "__index_level_0__"})
 LABEL_NAMES = frozenset({"label", "class", "y", "target"})
@@ -34,43 +38,82 @@ class NodeRows:
     names: tuple[str, ...]
     columns: tuple[pa.ChunkedArray, ...]
 
+    def positions(self, nodes: Nodes) -> np.ndarray:
+        """Return the node of each row [rows], -1 for an id that is no node."""
+        positions: np.ndarray = nodes.positions(self.ids.texts)[self.ids.codes[0]]
+        return positions
+
 
 def node_hints(settings: InputSettings) -> Hints:
-    """What tells the header of a table of nodes from its first node."""
+    """Return what distinguishes the header of a table of nodes from its first node."""
     chosen = (settings.id_column, settings.label_column)
     number = settings.id_column or ""
     key = max(int(number) - 1, 0) if number.isdecimal() else 0
-    # A label may be called y itself, as beside n.
+    # A label may itself be y, as opposed to n.
     return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen, LABEL_NAMES, key)
 
 
 def feature_rows(
     table: Table, settings: InputSettings, with_labels: bool, known: Sequence[str] = ()
 ) -> NodeRows:
-    """The ids and features in a table; ``with_labels`` says that it has the labels too.
+    """Return the ids and features in a table; ``with_labels``: it has the labels too.
 
     ``known`` are the names of the columns that a model was trained on.
 
     Raises:
-        GraphError: where an id is missing or stands there twice, or there are no features.
+        GraphError: if an id is missing or repeated, or there are no features.
     """
     ids = _id_column(table, settings)
     label = _label_column(table, settings, ids) if with_labels else None
     columns = [number for number in range(len(table.names)) if number not in (ids, label)]
     if not columns:
         raise GraphError(f"{table.where} has no column beside {table.names[ids]!r}, the ids")
-    return _rows(table, ids, columns, [ids], _once_words(table, columns, known))
+    return _rows(table, ids, columns, [ids], _text_columns(table, columns, known))
 
 
 def label_rows(table: Table, settings: InputSettings) -> NodeRows:
-    """The ids and labels in a table.
+    """Return the ids and labels in a table.
 
     Raises:
-        GraphError: where an id is missing or stands there twice, or there are no labels.
+        GraphError: if an id is missing or repeated, or there are no labels.
     """
     ids = _id_column(table, settings)
     label = _label_column(table, settings, ids)
     return _rows(table, ids, [label], [ids, label])
+
+
+def origin(known: str, names: Sequence[str]) -> int | None:
+    """Return the index of the column that a known one comes from: the longest name that fits.
+
+    >>> origin("zip=0102", ["age", "zip"]), origin("age", ["age", "zip"]), origin("town=Ulm", [])
+    (1, 0, None)
+    """
+    marks = [index for index, letter in enumerate(known) if letter in "=:["]
+    fitting = (known[:end] for end in (len(known), *reversed(marks)))
+    return next((names.index(name) for name in fitting if name in names), None)
+
+
+def labels(rows: NodeRows, nodes: Nodes) -> tuple[Tensor, list[str], list[str]]:
+    """Return the classes [nodes], -1 without one, their names in order, and notes.
+
+    Raises:
+        GraphError: if no node has a label.
+    """
+    column = decoded(rows.columns[0])
+    try:
+        texts = as_texts(column)
+    except (pa.ArrowNotImplementedError, pa.ArrowInvalid) as error:
+        raise not_texts("a label", column, error, rows.table.locate) from None
+    position = rows.positions(nodes)
+    kept = ~pc.is_in(texts, pa.array([*NULLS, None])).to_numpy() & (position >= 0)
+    if not kept.any():
+        raise GraphError(f"{rows.table.where} has no label for any node of the graph")
+    labeled = np.flatnonzero(kept)
+    ids = Ids.of([texts.filter(pa.array(kept))], lambda row: rows.table.locate(int(labeled[row])))
+    classes = Nodes.of(ids)
+    y = np.full(len(nodes.ids), -1)
+    y[position[kept]] = classes.positions(ids.texts)[ids.codes[0]]
+    return torch.from_numpy(y), classes.texts.to_pylist(), _label_notes(rows, position, y)
 
 
 def _id_column(table: Table, settings: InputSettings) -> int:
@@ -87,32 +130,34 @@ def _label_column(table: Table, settings: InputSettings, ids: int) -> int:
     return label
 
 
-def origin(known: str, names: Sequence[str]) -> int | None:
-    """The number of the column that a known one came of: the longest name that fits.
-
-    >>> origin("zip=0102", ["age", "zip"]), origin("age", ["age", "zip"]), origin("town=Ulm", [])
-    (1, 0, None)
-    """
-    marks = [place for place, letter in enumerate(known) if letter in "=:["]
-    fitting = (known[:end] for end in (len(known), *reversed(marks)))
-    return next((names.index(name) for name in fitting if name in names), None)
-
-
-def _once_words(table: Table, columns: list[int], known: Sequence[str]) -> list[int]:
-    """The columns that were texts in training: 0102 is a zip code there, and no number here."""
+def _text_columns(table: Table, columns: list[int], known: Sequence[str]) -> list[int]:
+    """Return the columns that were texts in training: 0102 may be a zip code, not a number."""
     names = [table.names[column] for column in columns]
-    places = [(name, place) for name in known if (place := origin(name, names)) is not None]
-    words = {place for name, place in places if name[len(names[place]) :][:1] in TEXT_MARKS}
-    return [columns[place] for place in sorted(words)]
+    origins = [(name, index) for name in known if (index := origin(name, names)) is not None]
+    texts = {index for name, index in origins if name[len(names[index]) :][:1] in TEXT_MARKS}
+    return [columns[index] for index in sorted(texts)]
 
 
 def _rows(
     table: Table, ids: int, columns: list[int], text: list[int], words: Sequence[int] = ()
 ) -> NodeRows:
     first, *others = table.read([ids, *columns], text, words)
-    keys = Ids.of([first], table.place)
-    if len(twice := keys.second_rows()):
-        name = keys.texts[int(keys.codes[0][twice[0]])]
-        raise GraphError(f"{table.place(int(twice[0]))}: a second row for the id {listed([name])}")
+    keys = Ids.of([first], table.locate)
+    if len(repeated := keys.repeated_rows()):
+        row = int(repeated[0])
+        name = keys.texts[int(keys.codes[0][row])]
+        raise GraphError(f"{table.locate(row)}: a second row for the id {listed([name])}")
     names = tuple(table.names[number] for number in columns)
     return NodeRows(table, keys, names, tuple(others))
+
+
+def _label_notes(rows: NodeRows, position: np.ndarray, y: np.ndarray) -> list[str]:
+    notes = []
+    ids = rows.ids.texts.take(pa.array(rows.ids.codes[0]))
+    if unknown := ids.filter(pa.array(position < 0)).to_pylist():
+        count = counted(len(unknown), "unknown id")
+        notes.append(f"{rows.table.where}: labels of {count} left out: {listed(unknown)}")
+    if without := int((y < 0).sum()):
+        count = counted(without, "node")
+        notes.append(f"{rows.table.where}: {count} of {len(y):,} without a label")
+    return notes

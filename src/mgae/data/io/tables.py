@@ -1,4 +1,4 @@
-"""Tables in files and in memory, as columns of pyarrow that are read when they are asked for."""
+"""Tables in files and in memory, as columns of pyarrow that are read on demand."""
 
 from __future__ import annotations
 
@@ -6,23 +6,22 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.interchange import from_dataframe
 
 from mgae.core.errors import GraphError, hint
 from mgae.data.ids import listed
-from mgae.data.io.delimited import TextTable
-from mgae.data.io.header import Hints
-from mgae.data.io.layout import layout_of
-from mgae.data.io.pieces import OnProgress, opened, readable
+from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes, readable
+from mgae.data.io.sniffing import Hints, detect_layout
 
 _BINARY_ENDINGS = {".parquet": "Parquet", ".feather": "Feather 2", ".arrow": "Feather 2"}
 
 
 class Table(Protocol):
-    """A table: what messages call it, its columns' names, and whether it brings them itself."""
+    """A table: its name in messages, its columns' names, and whether it brings them itself."""
 
     @property
     def where(self) -> str: ...  # noqa: D102
@@ -34,47 +33,47 @@ class Table(Protocol):
     def read(
         self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
     ) -> list[pa.ChunkedArray]:
-        """The columns of these numbers; where types are a guess, these two are not to be guessed.
+        """Return the columns of these numbers; do not guess the types of ``text`` and ``words``.
 
-        ``text`` comes as it stands there, ``words`` without the blanks around it and with nulls.
+        ``text`` is verbatim, ``words`` is without surrounding blanks and with nulls.
         """
 
     def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
-        """The columns of these numbers, some rows at a time, none of their types guessed."""
+        """Yield the columns of these numbers, some rows at a time, without guessing types."""
 
-    def place(self, row: int) -> str:
-        """Where the row of this number stands, for messages."""
+    def locate(self, row: int) -> str:
+        """Return where the row of this number is, for messages."""
 
 
-def open_table(path: Path, hints: Hints, progress: OnProgress) -> Table:
-    """A table in a file, its kind told by its first bytes.
+def open_table(path: Path, hints: Hints, on_progress: OnProgress) -> Table:
+    """Open a table in a file, whose first bytes tell its kind.
 
     Raises:
-        GraphError: where the file cannot be read as a table.
+        GraphError: if the file cannot be read as a table.
     """
     with readable(path):
-        with opened(path) as stream:
+        with open_bytes(path) as stream:
             magic = stream.read(8)
         if magic.startswith(b"PAR1"):
-            return _open_parquet(path, progress)
+            return _open_parquet(path, on_progress)
         if magic.startswith(b"ARROW1"):
             return _open_feather(path)
         if kind := _BINARY_ENDINGS.get(path.suffix.lower()):
             raise GraphError(f"{path} is not a {kind} file: check that it was written to the end")
-        with opened(path) as stream:
-            return TextTable(path, layout_of(path, stream, hints), progress)
+        with open_bytes(path) as stream:
+            return DelimitedTable(path, detect_layout(path, stream, hints), on_progress)
 
 
-def _open_parquet(path: Path, progress: OnProgress) -> ParquetTable:
+def _open_parquet(path: Path, on_progress: OnProgress) -> ParquetTable:
     with pq.ParquetFile(path) as file:
         names = tuple(file.schema_arrow.names)
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise GraphError(f"{path} has two columns {twice!r}: rename one of them")
-    return ParquetTable(path, names, progress)
+    return ParquetTable(path, names, on_progress)
 
 
 def _open_feather(path: Path) -> ArrowTable:
-    """Feather of version 2 is Arrow's own format; of version 1, a broken file breaks pyarrow."""
+    """Read Feather 2, which is Arrow's own format; a broken file of version 1 crashes pyarrow."""
     with pa.OSFile(str(path)) as source:
         table = pa.ipc.open_file(source).read_all()
     table.validate(full=True)  # as below
@@ -91,66 +90,89 @@ class ArrowTable:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the columns."""
+        """Return the names of the columns."""
         return tuple(self.table.column_names)
 
     def read(
         self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
     ) -> list[pa.ChunkedArray]:
-        """These columns, as they are."""
+        """Return these columns as they are."""
         return [self.table.column(column) for column in columns]
 
     def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
-        """All rows at once: they are in memory already."""
+        """Yield all rows at once, as they are in memory already."""
         yield self.read(columns, columns)
 
-    def place(self, row: int) -> str:
-        """The table and the row's number."""
+    def locate(self, row: int) -> str:
+        """Return the table and the row's number."""
         return f"{self.where}, row {row + 1}"
 
 
 @dataclass(frozen=True)
 class ParquetTable:
-    """A Parquet file, read by row groups."""
+    """A Parquet file, read in batches."""
 
     path: Path
     names: tuple[str, ...]
-    progress: OnProgress
+    on_progress: OnProgress
     named: bool = True
 
     @property
     def where(self) -> str:
-        """The file's name."""
+        """Return the file's name."""
         return str(self.path)
 
     def read(
         self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
     ) -> list[pa.ChunkedArray]:
-        """These columns, as they are."""
+        """Return these columns as they are."""
         wanted = [self.names[column] for column in columns]
         groups = []
         with readable(self.path), pq.ParquetFile(self.path) as file:
             for group in range(file.num_row_groups):
                 groups.append(file.read_row_group(group, wanted))
-                self.progress(f"reading {self.path.name}", (group + 1) / file.num_row_groups)
+                self.on_progress(f"reading {self.path.name}", (group + 1) / file.num_row_groups)
             table = pa.concat_tables(groups) if groups else file.read(wanted)
             table.validate(full=True)  # pyarrow trusts what the file says of itself
         return [table.column(name) for name in wanted]
 
     def pieces(self, columns: Sequence[int]) -> Iterator[list[pa.ChunkedArray]]:
-        """These columns, some thousand rows at a time."""
+        """Yield these columns, some thousand rows at a time."""
         wanted, done = [self.names[column] for column in columns], 0
         with readable(self.path), pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(columns=wanted):
                 table = pa.table(batch)
                 table.validate(full=True)
                 done += batch.num_rows
-                self.progress(f"reading {self.path.name}", done / file.metadata.num_rows)
+                self.on_progress(f"reading {self.path.name}", done / file.metadata.num_rows)
                 yield [table.column(name) for name in wanted]
 
-    def place(self, row: int) -> str:
-        """The file and the row's number."""
+    def locate(self, row: int) -> str:
+        """Return the file and the row's number."""
         return f"{self.path}, row {row + 1}"
+
+
+def arrow_table(obj: Any) -> pa.Table:
+    """Return a data frame as a pyarrow table, by a protocol that it has; pandas is not needed.
+
+    Raises:
+        GraphError: if it has none, or cannot be read.
+    """
+    if isinstance(obj, pa.Table):
+        return obj
+    try:
+        if hasattr(obj, "__arrow_c_stream__"):
+            return pa.table(obj)
+        if hasattr(obj, "__dataframe__"):
+            return pa.Table.from_batches(from_dataframe(obj).to_batches())
+        if hasattr(obj, "to_dict") and hasattr(obj, "columns"):
+            return pa.table(obj.to_dict(orient="list"))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise GraphError(f"the table cannot be read: {str(error).partition(chr(10))[0]}") from None
+    raise GraphError(
+        f"a graph must be a PyG Data, a networkx graph, a scipy sparse matrix, or a pandas or "
+        f"pyarrow table of edges, got {type(obj).__name__}"
+    )
 
 
 def find_column(
@@ -160,10 +182,10 @@ def find_column(
     known: Collection[str] = (),
     taken: Collection[int] = (),
 ) -> int | None:
-    """The chosen column's number, or else that of the first one with a known name, or None.
+    """Return the number of the chosen column, or of the first with a known name, or None.
 
     Raises:
-        GraphError: where there is no column of the chosen name or number.
+        GraphError: if there is no column of the chosen name or number.
     """
     if chosen is None:
         usual = (number for number, name in enumerate(table.names) if name.lower() in known)

@@ -12,9 +12,9 @@ from scipy import sparse
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, GraphError
-from mgae.data.convert import as_graph
+from mgae.data.io.options import InputSettings
+from mgae.data.opening import as_graph
 from mgae.data.store import save_graph, stored_graph
-from mgae.runs.sections import InputSettings
 
 EDGES = pa.table({"source": ["b", "c"], "target": ["a", "b"], "weight": [2.0, 0.5]})
 

@@ -1,0 +1,89 @@
+"""Assemble a checked graph from listed edges and the files of features and labels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.compute as pc
+from torch_geometric.data import Data
+
+from mgae.data.checks import checked
+from mgae.data.features import KnownFeatures, features
+from mgae.data.ids import Nodes, counted, listed
+from mgae.data.io.delimited import OnProgress
+from mgae.data.io.edges import EdgeList, merge_edges
+from mgae.data.io.noderows import NodeRows, feature_rows, label_rows, labels, node_hints
+from mgae.data.io.options import InputSettings
+from mgae.data.io.tables import open_table
+
+
+def assemble_graph(
+    edges: EdgeList,
+    name: str,
+    settings: InputSettings,
+    on_progress: OnProgress,
+    known: KnownFeatures | None = None,
+) -> Data:
+    """Return a checked graph of these edges, with the features and labels of ``settings``.
+
+    Raises:
+        GraphError: if a file cannot be read or does not fit the edges.
+    """
+    rows = _feature_rows(settings, on_progress, known)
+    on_progress("ordering the nodes", 0.0)
+    groups = (edges.ids, edges.nodes, None if rows is None else rows.ids)
+    nodes = Nodes.of(*(group for group in groups if group is not None))
+    on_progress("merging the edges", 0.0)
+    data = merge_edges(edges, nodes, settings.directed)
+    data.name = name
+    if rows is not None:
+        prepared = features(rows, nodes, settings.missing, known)
+        data.x, data.feature_names = prepared.x, prepared.names
+        data.notes += [*_isolated_notes(rows, edges), *prepared.notes]
+    if (path := _label_path(settings)) is not None:
+        rows = label_rows(open_table(path, node_hints(settings), on_progress), settings)
+        data.y, data.class_names, label_notes = labels(rows, nodes)
+        data.notes += label_notes
+    on_progress("checking the graph", 0.0)
+    return checked(data)
+
+
+def user_path(text: str | Path) -> Path:
+    """Return a path with ``~`` expanded, as a shell does; ``~name`` is a file if no such user.
+
+    >>> str(user_path("~edges.csv"))
+    '~edges.csv'
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
+def _feature_rows(
+    settings: InputSettings, on_progress: OnProgress, known: KnownFeatures | None
+) -> NodeRows | None:
+    if settings.features is None:
+        return None
+    path, label_path = user_path(settings.features), _label_path(settings)
+    with_labels = label_path is not None and label_path.resolve() == path.resolve()
+    table = open_table(path, node_hints(settings), on_progress)
+    return feature_rows(table, settings, with_labels, known.names if known else ())
+
+
+def _label_path(settings: InputSettings) -> Path | None:
+    """Return the labels' own file, or that of the features if only a column is named."""
+    within = settings.features if settings.label_column is not None else None
+    path = settings.labels or within
+    return None if path is None else user_path(path)
+
+
+def _isolated_notes(rows: NodeRows, edges: EdgeList) -> list[str]:
+    connected = pc.is_in(rows.ids.texts, edges.ids.texts)
+    isolated = rows.ids.texts.filter(pc.invert(connected)).to_pylist()
+    if not isolated:
+        return []
+    return [
+        f"{rows.table.where}: {counted(len(isolated), 'id')} without an edge, kept as isolated: "
+        f"{listed(sorted(isolated))}"
+    ]

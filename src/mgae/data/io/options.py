@@ -1,0 +1,51 @@
+"""Settings of the input section: how the user's files are read."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from mgae.core.errors import ConfigError
+from mgae.settings import Settings
+
+# Settings about files of nodes, and the files that they apply to.
+_APPLIES_TO = {
+    "missing": ("features",),
+    "id_column": ("features", "labels"),
+    "label_column": ("features", "labels"),
+}
+
+
+class InputSettings(Settings):
+    """How the user's own files are to be read."""
+
+    section: ClassVar[str] = "input"
+
+    features: str | None = Field(None, description="a table with a row of features per node")
+    labels: str | None = Field(None, description="a table with a label per node")
+    source_column: str | None = Field(None, description="the edges' source: a name, or a number")
+    target_column: str | None = Field(None, description="the edges' target: a name, or a number")
+    weight_column: str | None = Field(None, description="the edges' weight: a name, or a number")
+    id_column: str | None = Field(None, description="the node's id in features and labels")
+    label_column: str | None = Field(None, description="the label's column")
+    directed: bool = Field(False, description="whether an edge has a direction")
+    header: Literal["auto", "yes", "no"] = Field("auto", description="whether row 1 holds names")
+    missing: Literal["refuse", "zero", "mean"] = Field(
+        "refuse", description="the features of a node that has edges and no row of features"
+    )
+
+    def refuse_unused(self) -> None:
+        """Refuse an empty path, and settings for a file of nodes if no such file is named.
+
+        Raises:
+            ConfigError: at the first such setting.
+        """
+        for key in ("features", "labels"):
+            if getattr(self, key) == "":
+                raise ConfigError(f"input.{key} is empty: name a file, or leave it out")
+        for key, files in _APPLIES_TO.items():
+            given = getattr(self, key) != type(self).model_fields[key].default
+            if given and not any(getattr(self, file) for file in files):
+                needed = " or ".join(f"input.{file}" for file in files)
+                raise ConfigError(f"input.{key} needs {needed}: name a file, or leave it out")

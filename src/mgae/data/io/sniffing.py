@@ -1,0 +1,233 @@
+"""Detect the layout of a delimited text from its first lines: delimiter, comments, header.
+
+Own code: `csv.Sniffer` knows neither comments nor columns that are aligned by white space.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import IO
+
+from mgae.core.errors import GraphError
+
+NULLS = ("", "NA", "N/A", "null", "NULL", "None")
+_DELIMITERS = ("\t", ";", ",", "|")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_HEAD_BYTES = 1 << 20
+_SAMPLE_ROWS = 100
+# "# words" is a comment; "#tag" may be somebody's id.
+_COMMENT = re.compile(r"[#%](?:[\s#%]|$)")
+_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
+_INTEGER = re.compile(r"[+-]?\d+")
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What is known of a table before its first line is read.
+
+    Attributes:
+        header: ``auto``, ``yes`` or ``no``.
+        known: names, in lower case, of which ``needed`` in row 1 make it a header.
+        chosen: columns that the user asked for.
+        values: those of the known names that may as well be values of a row.
+        key: the number of the column with the ids, which tells ``values`` from names.
+    """
+
+    header: str = "auto"
+    known: frozenset[str] = frozenset()
+    needed: int = 1
+    chosen: tuple[str | None, ...] = ()
+    values: frozenset[str] = frozenset()
+    key: int = 0
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of a text.
+
+    Attributes:
+        delimiter: between two fields; a blank stands for any run of white space.
+        width: fields of a row.
+        names: of the columns, or None without a header.
+        lines: how many lines precede the first row of data.
+        start: how many bytes precede it.
+    """
+
+    delimiter: str
+    width: int
+    names: tuple[str, ...] | None
+    lines: int
+    start: int
+
+
+def detect_layout(path: Path, stream: IO[bytes], hints: Hints) -> Layout:
+    """Return the layout of a text file, read from its beginning.
+
+    Raises:
+        GraphError: if the file is empty, binary, or not in UTF-8.
+    """
+    head = stream.read(_HEAD_BYTES)
+    while head.count(b"\n") < 2 and (more := stream.read(_HEAD_BYTES)):
+        head += more
+    _require_text(path, head)
+    whole = not stream.read(1)
+    mark = len(head) - len(head.removeprefix(_BYTE_ORDER_MARK))
+    head = head[mark:] if whole else head[mark : head.rindex(b"\n") + 1]
+    try:
+        text = head.decode()
+    except UnicodeDecodeError as error:
+        line = head.count(b"\n", 0, error.start) + 1
+        raise not_utf8(path, line, head[error.start]) from None
+    return _layout(path, list(io.StringIO(text, newline="")), mark, hints)
+
+
+def records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the fields of each row, cut as pyarrow cuts them."""
+    number = 0
+
+    def cleaned() -> Iterator[str]:
+        nonlocal number
+        for line in lines:
+            number += 1
+            if delimiter not in "\t " or not _COMMENT.match(line):
+                yield squeezed(line.encode()).decode() if delimiter == " " else line
+
+    try:
+        for fields in csv.reader(cleaned(), delimiter=delimiter):
+            if fields:
+                yield number, fields
+    except csv.Error:  # a field above the csv module's limit: nothing more can be said
+        return
+
+
+def squeezed(text: bytes) -> bytes:
+    """Return lines with single blanks between fields and none around; quoted fields are kept."""
+    if b'"' in text:
+        text = re.sub(rb'("[^"\n]*")|[ \t]+', lambda match: match[1] or b" ", text)
+    elif b"\t" in text or b"  " in text:
+        text = re.sub(rb"[ \t]+", b" ", text)
+    return re.sub(rb"(?m)^ | (?=\r?$)", b"", text)
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell reads as a number.
+
+    >>> is_number("-1e3"), is_number("1st")
+    (True, False)
+    """
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def not_utf8(path: Path, line: int, byte: int) -> GraphError:
+    """Return the error for a byte that is not UTF-8."""
+    return GraphError(
+        f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8 text: save the file as UTF-8, "
+        "for example with iconv -f latin1 -t utf-8"
+    )
+
+
+def ragged(path: Path, line: int, expected: int, got: int) -> GraphError:
+    """Return the error for a row that is too long or too short."""
+    return GraphError(f"{path}, line {line}: expected {expected} fields as elsewhere, got {got}")
+
+
+def _require_text(path: Path, head: bytes) -> None:
+    if not head.removeprefix(_BYTE_ORDER_MARK).strip():
+        raise GraphError(f"{path} is empty")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise GraphError(f"{path} is UTF-16 text: save it as UTF-8")
+    if head.startswith(b"PK\x03\x04"):
+        raise GraphError(f"{path} is a zip archive or a spreadsheet: save the table as CSV")
+    if b"\0" in head:
+        raise GraphError(f"{path} is a binary file of no known format: use CSV, Parquet or GraphML")
+
+
+def _layout(path: Path, lines: list[str], mark: int, hints: Hints) -> Layout:
+    delimiter, width = _detect_delimiter(lines)
+    above = 0
+    while above < len(lines) and _precedes_rows(lines[above], delimiter, width):
+        above += 1
+    if above == len(lines):
+        raise GraphError(f"{path} is empty but for comments")
+    rows = _sample(lines[above:], delimiter)
+    names = None
+    if rows and _has_header([fields for _, fields in rows], hints):
+        names = tuple(_column_name(cell, number) for number, cell in enumerate(rows[0][1], 1))
+        above += rows[0][0]
+        if len(names) != width:
+            raise ragged(path, above, width, len(names))
+    start = mark + sum(len(line.encode()) for line in lines[:above])
+    return Layout(delimiter, width, names, above, start)
+
+
+def _detect_delimiter(lines: list[str]) -> tuple[str, int]:
+    """Return the delimiter that cuts most lines into equally many fields, and how many."""
+    body = [line for line in lines if line.strip() and line[0] not in "#%"] or lines
+    widths = {delimiter: _usual_width(body, delimiter) for delimiter in (*_DELIMITERS, " ")}
+    best = max(_DELIMITERS, key=lambda delimiter: widths[delimiter][0])
+    # Names contain blanks ("New York"), so white space counts only if nothing else delimits.
+    if widths[best][0] <= 0.5 and widths[" "][0] > widths[best][0]:
+        best = " "
+    return best, widths[best][1]
+
+
+def _usual_width(lines: list[str], delimiter: str) -> tuple[float, int]:
+    """Return the most frequent number of fields above one, after the share of rows that have it."""
+    widths = Counter(len(fields) for _, fields in _sample(lines, delimiter))
+    width = max((width for width in widths if width > 1), key=widths.__getitem__, default=1)
+    return (widths[width] / widths.total() if width > 1 else 0.0), width
+
+
+def _sample(lines: list[str], delimiter: str) -> list[tuple[int, list[str]]]:
+    return list(islice(records(lines, delimiter), _SAMPLE_ROWS))
+
+
+def _precedes_rows(line: str, delimiter: str, width: int) -> bool:
+    """Return whether a line above all rows is blank or a comment, such as ``#this`` here."""
+    if not line.strip(" \r\n" if delimiter == "\t" else None) or _COMMENT.match(line):
+        return True
+    fields = next((fields for _, fields in records([line], delimiter)), [])
+    return line.startswith(("#", "%")) and len(fields) != width
+
+
+def _has_header(rows: list[list[str]], hints: Hints) -> bool:
+    """Return whether row 1 has the names of the columns, judged by the rows below."""
+    if hints.header != "auto":
+        return hints.header == "yes"
+    first = [_column_name(cell, number) for number, cell in enumerate(rows[0], 1)]
+    if any(name in first for name in hints.chosen if name and not name.isdecimal()):
+        return True
+    hits = [name.lower() for name in first if name.lower() in hints.known]
+    if len(hits) >= hints.needed and not (hints.values.issuperset(hits) and _is_row(rows, hints)):
+        return True
+    return any(_is_heading(cells) for cells in zip(*rows, strict=False))
+
+
+def _is_row(rows: list[list[str]], hints: Hints) -> bool:
+    """Return whether row 1 is like those below: an integer as its id, or a repeated value."""
+    columns = [[cell.strip() for cell in cells] for cells in zip(*rows, strict=False)]
+    keys = columns[hints.key] if hints.key < len(columns) else []
+    if len(keys) > 1 and all(_INTEGER.fullmatch(key) for key in keys):
+        return True
+    return any(top.lower() in hints.values and top in below for top, *below in columns)
+
+
+def _is_heading(cells: tuple[str, ...]) -> bool:
+    """Return whether the first cell is a text and all below are numbers."""
+    top, *below = [cell.strip() for cell in cells]
+    below = [cell for cell in below if cell not in NULLS]
+    numbers = bool(below) and all(map(is_number, below))
+    return numbers and top not in NULLS and not is_number(top)
+
+
+def _column_name(cell: str, number: int) -> str:
+    """Return the name in a cell of the header, or one by its number."""
+    name = " ".join(cell.split())
+    return (name.lstrip("#% ") if number == 1 else name) or f"column{number}"
