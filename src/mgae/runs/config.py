@@ -140,7 +140,7 @@ def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSet
     kind = given.get("kind", default.get("kind"))
     if not isinstance(kind, str):
         raise ConfigError(f"{registry.what}.kind must be one of {', '.join(registry.names())}")
-    if given.get("module") is not None:
+    if given.get("module") is not None and kind not in registry:
         registry.load(given["module"])
     entry = registry[kind]
     usual = {key: value for key, value in default.items() if key in entry.settings.model_fields}
