@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mgae.paper import paper_config
+from mgae.runs.presets import paper_config
 from mgae.runs.pipeline import run
 
 

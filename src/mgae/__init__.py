@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mgae.core.errors import MGAEError
     from mgae.data.opening import open_graph
     from mgae.estimator import MGAE
-    from mgae.paper import paper_config, published
+    from mgae.runs.presets import paper_config, published
     from mgae.reporting import write_report
     from mgae.runs.comparison import compare
     from mgae.runs.config import RunConfig
@@ -41,8 +41,8 @@ _HOMES = {
     "compare": "mgae.runs.comparison",
     "evaluate": "mgae.runs.pipeline",
     "open_graph": "mgae.data.opening",
-    "paper_config": "mgae.paper",
-    "published": "mgae.paper",
+    "paper_config": "mgae.runs.presets",
+    "published": "mgae.runs.presets",
     "resume": "mgae.runs.pipeline",
     "run": "mgae.runs.pipeline",
     "write_report": "mgae.reporting",

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mgae.paper.plan import table
+from mgae.registry import METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import merge
-from mgae.registry import METHODS
-from mgae.paper import paper_config, published, tables
+from mgae.runs.presets import paper_config, published
 
 FOLDER = Path(str(resources.files("mgae.runs.presets"))) / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -40,8 +41,8 @@ def test_every_setting_of_an_experiment_file_is_taken(file: Path) -> None:
         config = paper_config(
             graph=graph, method=experiment["method"], task=experiment["task"], protocol="paper"
         )
-        for section, table in merge(experiment["settings"], own).items():
-            for key, value in table.items():
+        for section, values in merge(experiment["settings"], own).items():
+            for key, value in values.items():
                 assert getattr(getattr(config, section), key) == value, (graph, section, key)
 
 
@@ -53,8 +54,8 @@ def test_what_differs_with_one_encoder_is_taken_with_that_one_alone(file: Path) 
         for kind, own in rows.items():
             config = paper_config(graph=graph, encoder=kind, **cell)
             usual = merge(experiment["settings"], experiment["datasets"][graph])
-            for section, table in merge(usual, own).items():
-                for key, value in table.items():
+            for section, values in merge(usual, own).items():
+                for key, value in values.items():
                     assert getattr(getattr(config, section), key) == value, (graph, kind, key)
             changed = paper_config(
                 graph=graph, encoder={"kind": kind, "feature_dropout": 0.1}, **cell
@@ -138,7 +139,7 @@ def test_another_kind_of_part_takes_what_it_knows() -> None:
 
 
 def test_strict_links_pick_the_epoch_by_what_they_rank_by() -> None:
-    cells = tables.table("links-planetoid", "strict").cells({})
+    cells = table("links-planetoid", "strict").cells({})
     trained = [cell.config for cell in cells if cell.row.group != "heuristic"]
     assert {config.train.monitor for config in trained} == {"hard_mrr"}
     assert {cell.config.evaluation.hard_negatives for cell in cells} == {500}

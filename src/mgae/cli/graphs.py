@@ -79,7 +79,7 @@ def inspect(
     from mgae.core.graph import MessageGraph
     from mgae.data.inspection import inspect_graph, plot_degrees
     from mgae.data.opening import open_graph
-    from mgae.paper import paper_config
+    from mgae.runs.presets import paper_config
     from mgae.runs.memory import training_bytes
     from mgae.runs.sections import InputSettings
     from mgae.serving.tables import check_out

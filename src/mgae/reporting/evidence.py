@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 from mgae.core.errors import RunDirectoryError, UnsupportedError
 from mgae.core.training.state import EpochRecord
 from mgae.evaluation.links import held_out_scores
-from mgae.paper import Published, published
+from mgae.runs.presets import Published, published
 from mgae.reporting.curves import Scored
 from mgae.reporting.links import StrongLinks, strong_links
 from mgae.runs.pipeline import seed_configs
