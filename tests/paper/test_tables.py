@@ -250,3 +250,15 @@ def test_stored_figures_match_the_settings_of_today() -> None:
             for row, dataset, cell in doc.cells():
                 if isinstance(cell, Measured):
                     assert same_settings(cell.settings, configs[row.name, dataset])
+
+
+def test_what_the_experiment_files_note_of_settings_stands_below_a_table_of_methods() -> None:
+    rows = {("MGAE-GCN", "cora"): [95.0], ("MGAE-SAGE", "cora"): [95.0]}
+    ours = {"method": {"kind": "mgae"}}
+    text = body_of(made("links-planetoid", rows, settings=ours))
+    assert "- MGAE-GCN and MGAE-SAGE on Cora: encoder.feature_dropout = 0.5, the best of 9" in text
+    gic = {("GIC", graph): [80.0] for graph in ("cora", "citeseer", "pubmed")}
+    text = body_of(made("nodes", gic, settings={"method": {"kind": "gic"}}))
+    assert "- GIC on Cora, CiteSeer and PubMed: without the unit lengths of its original" in text
+    variants = {("undirected", "cora"): [95.0], ("directed", "cora"): [94.0]}
+    assert "feature_dropout" not in body_of(made("mask-kind", variants, settings=ours))

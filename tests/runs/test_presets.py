@@ -29,6 +29,8 @@ def test_every_experiment_file_is_a_valid_configuration(file: Path) -> None:
         if experiment["method"] == "mgae":
             assert config.mask.ratio == (0.4 if graph == "ogbl-ppa" else 0.7)
             assert graph in experiment["published"]
+    for note in experiment.get("notes", []):
+        assert set(note["graphs"]) <= experiment["datasets"].keys()
     for graph, row in experiment.get("published", {}).items():
         assert graph in experiment["datasets"]
         assert row["source"].startswith("Table ")
