@@ -329,7 +329,10 @@ def outcomes_in(path: Path, cells: Iterable[Cell]) -> Outcomes:
     if not path.exists():
         return {}
     configs = {(cell.row.name, cell.dataset): cell.config for cell in cells}
-    stored = {(row.name, dataset): cell for row, dataset, cell in read_table(path).cells()}
+    stored = {
+        (row.name, dataset): cell
+        for row, dataset, cell in read_document(path, TableDocument).cells()
+    }
     return {
         key: outcome
         for key, outcome in stored.items()
@@ -342,31 +345,21 @@ def outcomes_in(path: Path, cells: Iterable[Cell]) -> Outcomes:
     }
 
 
-def read_table(path: Path) -> TableDocument:
-    """Return a table's JSON; see `_read` for errors."""
-    return _read(path, TableDocument)
-
-
-def read_statistics(path: Path) -> StatisticsDocument:
-    """Return Table 1's JSON; see `_read` for errors."""
-    return _read(path, StatisticsDocument)
-
-
 def documents(out: Path) -> dict[str, Document]:
     """Return every table in a folder by the name of its files; other JSON is left out."""
     contents = {file: read_json(file) for file in sorted(out.glob("*.json"))}
     return {
         file.stem: (
-            read_statistics(file)
+            read_document(file, StatisticsDocument)
             if isinstance(content, dict) and content["kind"] == "statistics"
-            else read_table(file)
+            else read_document(file, TableDocument)
         )
         for file, content in contents.items()
         if not isinstance(content, dict) or "kind" in content
     }
 
 
-def _read(path: Path, model: type[_D]) -> _D:
+def read_document(path: Path, model: type[_D]) -> _D:
     """Return a document.
 
     Raises:

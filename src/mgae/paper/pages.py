@@ -24,7 +24,7 @@ from mgae.paper.document import (
     documents,
     file_stem,
     outcomes_in,
-    read_statistics,
+    read_document,
     source_of,
     stem_of,
 )
@@ -85,7 +85,7 @@ def write_statistics(made: StatisticsDocument, out: Path) -> StatisticsDocument:
     """Write Table 1; graphs that were not asked for, or have lost their data, stay as they were."""
     file = out / "datasets.json"
     with _locked(out):
-        before = read_statistics(file).rows if file.exists() else []
+        before = read_document(file, StatisticsDocument).rows if file.exists() else []
         known = {row.name: row for row in before if row.status == DONE}
         better = (row for row in made.rows if row.status == DONE or row.name not in known)
         rows = {row.name: row for row in (*before, *better)}
