@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-slow check format bench bench-serving cora help clean
+.PHONY: run test test-slow check results-docs format bench bench-serving cora help clean
 
 run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the paper's
 	$(BIN)/mgae train cora
@@ -14,14 +14,17 @@ run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the 
 test: $(DEV_INSTALLED) ## Run the tests (a few minutes), with line coverage of src
 	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
 
-test-slow: $(DEV_INSTALLED) ## Run the slow tests: whole trainings held against their accuracy
+test-slow: $(DEV_INSTALLED) ## Run the slow tests: whole trainings compared with their accuracy
 	$(BIN)/python -m pytest -m slow --timeout=3600
 
-check: $(DEV_INSTALLED) ## Lint, check the format and the types, hold the tables in README against results/
+check: $(DEV_INSTALLED) ## Lint, check the format and the types, compare the tables in README with results/
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mgae reproduce --check
+	$(BIN)/python scripts/results.py check
+
+results-docs: $(INSTALLED) ## Write the tables in README, docs and results/ again from results/*.json
+	$(BIN)/python scripts/results.py update
 
 format: $(DEV_INSTALLED) ## Put the code into its format
 	$(BIN)/ruff format .

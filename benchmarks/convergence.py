@@ -15,7 +15,7 @@ from mgae.data import MessageGraph, load_graph
 from mgae.data.splits import split_links
 from mgae.evaluation.links import evaluate_links
 from mgae.evaluation.metrics import auc
-from mgae.paper import paper_config
+from mgae.runs.presets import paper_config
 
 GRAPHS = ("cora", "citeseer")
 

@@ -18,7 +18,7 @@ import torch
 from benchmarks.steps import OurTraining
 from mgae.data import MessageGraph
 from mgae.data.mapped import mapped_graph, write_mapped
-from mgae.paper import paper_config
+from mgae.runs.presets import paper_config
 
 # ogbl-ppa: 576,289 nodes, 30,326,273 edges, 58 features. Graphs densify as they grow, edges are
 # about nodes^a with a from 1.1 to 1.7 (Leskovec et al., 2005). With ppa's mean degree at every size

@@ -21,8 +21,8 @@ from mgae.core.methods.base import build_method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph, checked, load_graph
 from mgae.data.splits.links import split_links
-from mgae.paper import paper_config
 from mgae.runs.layering import merge
+from mgae.runs.presets import paper_config
 from mgae.runs.sections import SplitSettings
 from mgae.runs.trial import Trial
 from mgae.serving import Predictor

@@ -6,10 +6,10 @@ import torch
 
 from benchmarks.growth import skewed_graph
 from benchmarks.timing import alternating
-from mgae.runs.build import build_method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph, load_graph
-from mgae.paper import paper_config
+from mgae.runs.build import build_method
+from mgae.runs.presets import paper_config
 
 RATIOS = (0.0, 0.3, 0.7, 0.9)
 

@@ -19,8 +19,8 @@ def train(name: str, steps: int) -> None:
     """Take some steps and print the peak and the estimate, in MB."""
     from benchmarks.steps import OurTraining  # noqa: PLC0415 - the baseline is what is imported
     from mgae.data import MessageGraph  # noqa: PLC0415
-    from mgae.paper import paper_config  # noqa: PLC0415
     from mgae.runs.memory import training_bytes  # noqa: PLC0415
+    from mgae.runs.presets import paper_config  # noqa: PLC0415
 
     process, over = psutil.Process(), threading.Event()
     before = peak = process.memory_info().rss

@@ -14,15 +14,15 @@ from torch_geometric.utils import negative_sampling
 from benchmarks.reference import PlainTraining
 from benchmarks.timing import alternating
 from mgae.core.errors import GraphError
-from mgae.runs.build import build_method
 from mgae.core.seeding import Generators
 from mgae.core.training.loop import Stepper
 from mgae.data import MessageGraph, load_graph
 from mgae.data.splits import LinkSplit, split_links
 from mgae.evaluation.links import evaluate_links
 from mgae.evaluation.metrics import auc
-from mgae.paper import paper_config
+from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
+from mgae.runs.presets import paper_config
 
 PLANETOID = ("cora", "citeseer", "pubmed")
 REPEATS = {"cora": 30, "citeseer": 30, "pubmed": 12, "ogbl-ddi": 5}

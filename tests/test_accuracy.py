@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mgae.paper import paper_config
 from mgae.runs.pipeline import run
+from mgae.runs.presets import paper_config
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Pages held against the JSON: what is not told in one line is not held."""
+"""Pages compared with the JSON by the script of `make check` and `make results-docs`."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripts.results import main
 
-from mgae.cli.app import main
 from mgae.core.errors import RunDirectoryError
 from mgae.paper.checking import check, update
-from mgae.paper.document import Record, document
-from mgae.paper.running import Request, reproduce
-from mgae.paper.tables import table
-from mgae.paper.writing import write_results
+from mgae.paper.document import TableDocument, document, documents
+from mgae.paper.pages import write_results
+from mgae.paper.plan import table
+from mgae.paper.running import Request, reproduce, reproduce_datasets
+from mgae.runs.results import Summary
+from tests.paper.test_tables import done
+
+Json = dict[str, Any]
 
 PAGE = """before
 <!-- results:nodes -->
@@ -27,19 +31,11 @@ after
 """
 
 
-def stored(name: str, row: str) -> Record:
+def stored(name: str, row: str) -> TableDocument:
     """A table with one cell of two runs."""
     spec = table(name)
-    summary = {"values": [90.0, 92.0], "mean": 91.0, "std": 2**0.5}
-    done = {
-        "status": "done",
-        "seeds": [0, 1],
-        "epochs": [3, 4],
-        "seconds": [1.0, 1.0],
-        "environment": {"versions": {"torch": "2"}, "cores": 2},
-        "test": dict.fromkeys(spec.columns["cora"], summary),
-    }
-    return document(spec, spec.cells({}), {(row, "cora"): done}, {})
+    test = dict.fromkeys(spec.columns["cora"], Summary([90.0, 92.0], 91.0, 2**0.5))
+    return document(spec, spec.cells({}), {(row, "cora"): done([90.0, 92.0], [], test=test)}, {})
 
 
 @pytest.fixture
@@ -58,12 +54,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def said(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as end:
-        main(["reproduce", *arguments])
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    return int(end.value.code or 0), told
+def reported(action: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
+    code = main(action)
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return code, error
 
 
 def changed(file: Path, old: str, new: str) -> None:
@@ -73,7 +68,7 @@ def changed(file: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "error"),
     [
         ("<!-- end -->\nbetween", "between", "README.md, line 2: <!-- results:nodes --> has no"),
         ("<!-- end -->\nafter", "after", "<!-- results:mask-kind --> has no <!-- end -->"),
@@ -81,16 +76,16 @@ def changed(file: Path, old: str, new: str) -> None:
         ("results:nodes", "results:Nodes", "results:Nodes, and there are mask-kind, nodes (did"),
     ],
 )
-@pytest.mark.parametrize("option", ["--check", "--update-docs"])
+@pytest.mark.parametrize("action", ["check", "update"])
 def test_a_marker_without_partner_or_table_is_named_and_nothing_is_written(
-    home: Path, capsys: pytest.CaptureFixture[str], option: str, old: str, new: str, told: str
+    home: Path, capsys: pytest.CaptureFixture[str], action: str, old: str, new: str, error: str
 ) -> None:
     changed(home / "README.md", old, new)
     (home / "results/nodes.csv").unlink()
     before = (home / "README.md").read_bytes()
-    code, line = said([option], capsys)
+    code, line = reported(action, capsys)
     assert code == 2
-    assert told in line
+    assert error in line
     assert "README.md" in line
     assert (home / "README.md").read_bytes() == before
     assert not (home / "results/nodes.csv").exists()
@@ -103,7 +98,7 @@ def test_a_marker_that_is_only_spoken_of_is_none(home: Path) -> None:
     assert check(Path("results")) == []
 
 
-UPDATE = "run mgae reproduce --update-docs"
+UPDATE = "run make results-docs"
 
 
 @pytest.mark.parametrize("kind", ["md", "csv", "png", "svg"])
@@ -138,7 +133,8 @@ def test_a_table_that_no_page_shows_is_told(home: Path) -> None:
 
 
 def test_settings_changed_by_hand_need_no_page(home: Path) -> None:
-    doc = {**stored("nodes", "MGAE"), "changed": {"train": {"epochs": 1}}}
+    changed = {"changed": {"train": {"epochs": 1}}}
+    doc = stored("nodes", "MGAE").model_copy(update=changed)
     write_results(doc, home / "results/nodes-changed.json")
     update(Path("results"))
     assert check(Path("results")) == []
@@ -153,17 +149,17 @@ def test_runs_that_do_not_give_the_mean_and_spread_are_told(home: Path, old: str
     assert "run mgae reproduce nodes again" in problem
 
 
-def without(key: str) -> Callable[[Record], Any]:
-    def edit(doc: Record) -> Any:
+def without(key: str) -> Callable[[Json], Any]:
+    def edit(doc: Json) -> Any:
         row = next(row for row in doc["rows"] if row["name"] == "MGAE")
-        for place in (doc, row, row["cells"]["cora"]):
-            place.pop(key, None)
+        for level in (doc, row, row["cells"]["cora"]):
+            level.pop(key, None)
         return doc
 
     return edit
 
 
-DAMAGES: list[Callable[[Record], Any]] = [
+DAMAGES: list[Callable[[Json], Any]] = [
     lambda doc: [1],
     lambda doc: 5,
     lambda doc: {"kind": "table"},
@@ -178,16 +174,17 @@ DAMAGES: list[Callable[[Record], Any]] = [
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_table_of_wrong_shape_is_one_line(
-    home: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[Record], Any]
+    home: Path, capsys: pytest.CaptureFixture[str], damage: Callable[[Json], Any]
 ) -> None:
     file = home / "results/nodes.json"
     file.write_text(json.dumps(damage(json.loads(file.read_text()))))
-    filling = ["nodes", "--datasets", "cora", "--methods", "raw-features"]
-    for arguments in (["--check"], ["--update-docs"], filling):
-        code, told = said(arguments, capsys)
+    for action in ("check", "update"):
+        code, error = reported(action, capsys)
         assert code == 2
-        assert "results/nodes.json is damaged: " in told
-        assert told.endswith(": restore it, or move it away\n")
+        assert "results/nodes.json is damaged: " in error
+        assert error.endswith(": restore it, or move it away\n")
+    with pytest.raises(RunDirectoryError, match=r"nodes\.json is damaged: .*: restore it, or move"):
+        reproduce(Request("nodes", datasets=["cora"], methods=["raw-features"]))
 
 
 def test_another_table_that_is_damaged_is_told_before_anything_runs(home: Path) -> None:
@@ -201,6 +198,47 @@ def test_a_page_that_is_not_utf8_is_one_line(
     home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (home / "README.md").write_bytes("caf\u00e9".encode("latin-1"))
-    for option in ("--check", "--update-docs"):
-        code, told = said([option], capsys)
-        assert (code, "cannot read README.md: it is not UTF-8" in told) == (2, True)
+    for action in ("check", "update"):
+        code, error = reported(action, capsys)
+        assert (code, "cannot read README.md: it is not UTF-8" in error) == (2, True)
+
+
+def test_without_results_there_is_nothing_to_compare(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, error = reported("check", capsys)
+    assert code == 2
+    assert "has no results: run mgae reproduce NAME first" in error
+
+
+def test_pages_are_written_from_the_json_and_compared_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "README.md"
+    page.write_text("before\n<!-- results:datasets -->\n<!-- end -->\nafter\n")
+    reproduce_datasets(["cora"], Path("results"))
+    code, error = reported("check", capsys)
+    assert code == 1
+    assert "README.md is not what results has" in error
+    assert (main("update"), capsys.readouterr().out) == (0, "written: README.md\n")
+    assert main("check") == 0
+    assert "| Cora | 2,708 | 2,708 | **5,278** | 5,429 |" in page.read_text()
+    assert "the split sums to 105" in page.read_text()
+    assert page.read_text().startswith("before\n<!-- results:datasets -->\n")
+    assert page.read_text().endswith("<!-- end -->\nafter\n")
+    page.write_text(page.read_text().replace("5,278", "5,279"))
+    assert main("check") == 1
+    page.write_text("<!-- results:nodes -->\n<!-- end -->\n")
+    capsys.readouterr()
+    assert "asks for results:nodes" in reported("check", capsys)[1]
+
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def test_a_table_that_is_read_and_written_again_is_the_same_file(tmp_path: Path) -> None:
+    for stem, doc in documents(RESULTS).items():
+        write_results(doc, tmp_path / f"{stem}.json")
+        assert (tmp_path / f"{stem}.json").read_bytes() == (RESULTS / f"{stem}.json").read_bytes()

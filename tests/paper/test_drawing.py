@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
-from mgae.paper.document import document
+from mgae.paper.document import (
+    Counts,
+    GraphRow,
+    StatisticsDocument,
+    TableDocument,
+    Unmeasured,
+    document,
+)
 from mgae.paper.drawing import picture
+from mgae.paper.plan import table
 from mgae.paper.statistics import statistics_picture
-from mgae.paper.tables import table
 from mgae.runs.pictures import save
+from mgae.runs.results import Summary
 from tests.paper.test_tables import curves, done, made
 
 
-def strict(figures: dict[str, float]) -> dict[str, Any]:
+def strict(figures: dict[str, float]) -> TableDocument:
     """Table 2 by the strict protocol, with one row on one graph."""
     spec = table("links-planetoid", "strict")
-    record = done([50.0], [])
-    record["test"] = {
-        name: {"values": [value], "mean": value, "std": 0.0} for name, value in figures.items()
-    }
-    return document(spec, spec.cells({}), {("GAE", "cora"): record}, {})
+    test = {name: Summary.of([value]) for name, value in figures.items()}
+    return document(spec, spec.cells({}), {("GAE", "cora"): done([50.0], [], test=test)}, {})
 
 
 def test_where_there_are_hard_negatives_they_are_drawn() -> None:
@@ -42,21 +46,21 @@ def legend_of(figure: Figure) -> list[str]:
 def test_the_legend_has_each_color_once_and_the_diamond_where_there_is_one() -> None:
     rows = ("DGI", "GAE", "MGAE-GCN", "MGAE-SAGE", "raw-features")
     figures = {(row, graph): [90.0, 91.0] for row in rows for graph in ("cora", "citeseer")}
-    colors = ["MGAE", "baselines", "floors: nothing is learned"]
+    colors = ["MGAE", "baselines", "heuristics: nothing is learned"]
     paper = "the paper's mean"
     assert legend_of(picture(made("links-planetoid", figures))) == [*colors, paper]
     assert legend_of(picture(strict({"hard_mrr": 30.0}))) == ["baselines"]
-    floor = {("raw-features", "cora"): [80.0]}
-    assert legend_of(picture(made("links-planetoid", floor))) == [colors[-1]]
+    heuristic = {("raw-features", "cora"): [80.0]}
+    assert legend_of(picture(made("links-planetoid", heuristic))) == [colors[-1]]
 
 
 def test_counts_that_differ_are_apart_and_what_was_not_loaded_is_not_there() -> None:
-    cora = {"nodes": 2708, "edges": 5429}
+    cora = Counts(nodes=2708, edges=5429, features=None, classes=None)
     rows = [
-        {"name": "cora", "printed": cora, "loaded": {**cora, "edges": 5278}},
-        {"name": "ogbl-ppa", "printed": cora, "loaded": None},
+        GraphRow.model_construct(name=name, printed=cora, loaded=loaded)
+        for name, loaded in (("cora", cora.model_copy(update={"edges": 5278})), ("ogbl-ppa", None))
     ]
-    nodes, edges = statistics_picture({"rows": rows}).axes
+    nodes, edges = statistics_picture(StatisticsDocument.model_construct(rows=rows)).axes
     assert [label.get_text() for label in nodes.get_yticklabels()] == ["Cora"]
     found = [[text.get_text() for text in panel.texts] for panel in (nodes, edges)]
     assert found == [["+0.00"], ["-2.78"]], "100 · (5278 / 5429 - 1)"
@@ -68,9 +72,9 @@ def test_counts_that_differ_are_apart_and_what_was_not_loaded_is_not_there() -> 
 def test_a_curve_that_is_not_whole_is_left_out() -> None:
     doc = curves()
     lacking = {"SelfTask-GNN at ω = 0.9": ["cora", "citeseer"], "MGAE-GCN at ω = 0.1": ["citeseer"]}
-    for row in doc["rows"]:
-        for dataset in lacking.get(row["name"], []):
-            row["cells"][dataset] = {"status": "not measured yet", "published": None}
+    for row in doc.rows:
+        for dataset in lacking.get(row.name, []):
+            row.cells[dataset] = Unmeasured(status="not measured yet")
     panels = {panel.get_title().split()[0]: panel for panel in picture(doc).axes}
     assert list(panels) == ["PubMed", "ogbl-ddi", "Cora"]
     names = [text.get_text() for text in panels["Cora"].get_legend().get_texts()]

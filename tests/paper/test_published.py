@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from mgae.paper import published
-from mgae.paper.document import document
-from mgae.paper.tables import table
-from mgae.paper.writing import body_of
+from mgae.paper.document import Environment, Measured, Outcome, Refused, TableDocument, document
+from mgae.paper.pages import body_of
+from mgae.paper.plan import table
+from mgae.runs.presets import published
+from mgae.runs.results import Summary
 
 # As printed, column by column in the order of the table's graphs and metrics.
 PRINTED = {
@@ -98,24 +99,25 @@ def test_what_a_table_shows_beside_ours_is_what_the_paper_printed(name: str) -> 
     assert shown == printed(name)
 
 
-def measured(figures: Figures) -> dict[str, Any]:
+def measured(figures: Figures) -> Outcome:
     """A cell as if these figures were ours, of ten runs; without figures it refused."""
     if not figures:
-        return {"status": "refused", "reason": "out of memory"}
-    about = {"versions": {"torch": "2"}, "cores": 2}
-    test = {
-        metric: {"values": [mean] * 10, "mean": mean, "std": std}
-        for metric, (mean, std) in figures.items()
-    }
-    times = {"seeds": list(range(10)), "epochs": [10] * 10, "seconds": [1.0] * 10}
-    return {"status": "done", **times, "environment": about, "test": test}
+        return Refused(status="refused", reason="out of memory")
+    return Measured(
+        status="done",
+        seeds=list(range(10)),
+        epochs=[10] * 10,
+        seconds=[1.0] * 10,
+        environment=Environment(versions={"torch": "2"}, cores=2),
+        test={metric: Summary([mean] * 10, mean, std) for metric, (mean, std) in figures.items()},
+    )
 
 
-def as_ours(name: str, figures: dict[tuple[str, str], Figures]) -> dict[str, Any]:
+def as_ours(name: str, figures: dict[tuple[str, str], Figures]) -> TableDocument:
     """A table's document with these figures, by row and graph, as if we had measured them."""
     spec = table(name)
-    records = {key: measured(found) for key, found in figures.items()}
-    return document(spec, spec.cells({}), records, {})
+    outcomes = {key: measured(some) for key, some in figures.items()}
+    return document(spec, spec.cells({}), outcomes, {})
 
 
 def misses(name: str, row: str, graph: str, **means: float) -> list[str]:
@@ -148,7 +150,7 @@ def test_a_baseline_that_misses_is_named_as_well() -> None:
 @pytest.mark.parametrize(("picked", "said"), [([1, 5], True), ([1, 6], False), ([0, 0], False)])
 def test_a_model_that_is_hardly_trained_is_named(picked: list[int], said: bool) -> None:
     doc = as_ours("links-planetoid", {("DGI", "cora"): {"auc": (94.0, 0.1)}})
-    cell = next(row for row in doc["rows"] if row["name"] == "DGI")["cells"]["cora"]
-    cell["best_epochs"] = picked
+    cells = next(row for row in doc.rows if row.name == "DGI").cells
+    cells["cora"] = cells["cora"].model_copy(update={"best_epochs": picked})
     line = "- DGI on Cora: validation picks epoch 5 at the latest, in every run"
     assert (line in body_of(doc)) is said

@@ -20,7 +20,7 @@ from mgae.core.errors import (
     RunDirectoryError,
     UnsupportedError,
 )
-from mgae.paper.document import Record
+from mgae.paper.document import Measured, Outcome, Refused, TableDocument, Unmeasured
 from mgae.paper.running import Request, TableObserver, reproduce, reproduce_datasets
 
 TINY = {"train": {"epochs": 1}, "encoder": {"hidden_channels": 2}}
@@ -28,23 +28,28 @@ EXTRA = "MGAE-GCN (validation edges as input)"
 
 
 def asked(out: Path, method: str, runs: int = 1, **given: Any) -> Request:
-    """Floors need no settings to be quick; what is trained gets tiny ones."""
-    floor = method in ("raw-features", "adamic-adar")
+    """Heuristics need no settings to be quick; what is trained gets tiny ones."""
+    heuristic = method in ("raw-features", "adamic-adar")
     return Request(
         "links-planetoid", datasets=["cora"], methods=[method], runs=runs, out=out,
-        given={} if floor else {**TINY, **given},
+        given={} if heuristic else {**TINY, **given},
     )  # fmt: skip
 
 
-def measured(made: Record) -> dict[str, int]:
+def measured(made: TableDocument) -> dict[str, int]:
     """The number of runs by row."""
-    cells = {row["name"]: row["cells"]["cora"] for row in made["rows"]}
-    return {name: len(c["seeds"]) for name, c in cells.items() if c["status"] == "done"}
+    cells = {row.name: row.cells["cora"] for row in made.rows}
+    return {name: len(c.seeds) for name, c in cells.items() if isinstance(c, Measured)}
+
+
+def on_cora(made: TableDocument, name: str) -> Outcome:
+    (cell,) = [row.cells["cora"] for row in made.rows if row.name == name]
+    return cell
 
 
 def test_figures_that_another_command_adds_meanwhile_stay(tmp_path: Path) -> None:
     class Interrupted(TableObserver):
-        def on_record(self, index: int, record: Record) -> None:
+        def on_outcome(self, index: int, outcome: Outcome) -> None:
             reproduce(asked(tmp_path, "SAGE"))
 
     made = reproduce(asked(tmp_path, "GAE"), Interrupted())
@@ -73,20 +78,20 @@ def test_figures_do_not_give_way_to_fewer_runs_or_to_none(
     assert measured(reproduce(asked(tmp_path, "raw-features", 2))) == {"raw-features": 2}
     notes: list[str] = []
 
-    class Told(TableObserver):
+    class Notes(TableObserver):
         def on_note(self, text: str) -> None:
             notes.append(text)
 
-    assert measured(reproduce(asked(tmp_path, "raw-features", 2), Told())) == {"raw-features": 2}
+    assert measured(reproduce(asked(tmp_path, "raw-features", 2), Notes())) == {"raw-features": 2}
     assert not notes
-    assert measured(reproduce(asked(tmp_path, "raw-features", 1), Told())) == {"raw-features": 2}
+    assert measured(reproduce(asked(tmp_path, "raw-features", 1), Notes())) == {"raw-features": 2}
     assert "keeps its figures of more runs than these for raw-features on cora" in notes.pop()
 
     def lost(name: str) -> None:
         raise MissingData(f"cannot get {name}")
 
-    monkeypatch.setattr("mgae.paper.filling._graph", lost)
-    assert measured(reproduce(asked(tmp_path, "raw-features", 2), Told())) == {"raw-features": 2}
+    monkeypatch.setattr("mgae.paper.running._graph", lost)
+    assert measured(reproduce(asked(tmp_path, "raw-features", 2), Notes())) == {"raw-features": 2}
     reproduce(asked(tmp_path, "adamic-adar"))
     cells = json.loads((tmp_path / "links-planetoid.json").read_text())["rows"]
     status = {row["name"]: row["cells"]["cora"]["status"] for row in cells}
@@ -113,9 +118,9 @@ def test_where_the_memory_is_short_a_table_is_not_sampled_unawares(
 
     monkeypatch.setattr("mgae.runs.memory.psutil.virtual_memory", Scarce)
     made = reproduce(asked(tmp_path, "MGAE-GCN", encoder={"hidden_channels": 128}))
-    (cell,) = [row["cells"]["cora"] for row in made["rows"] if row["name"] == "MGAE-GCN"]
-    assert cell["status"] == "refused"
-    assert "ask for that with --set train.fanouts" in cell["reason"]
+    cell = on_cora(made, "MGAE-GCN")
+    assert isinstance(cell, Refused)
+    assert "ask for that with --set train.fanouts" in cell.reason
 
 
 def test_damaged_data_is_refused_with_its_reason(
@@ -124,13 +129,14 @@ def test_damaged_data_is_refused_with_its_reason(
     def damaged(name: str) -> None:
         raise GraphError(f"{name} is damaged: replace it")
 
-    monkeypatch.setattr("mgae.paper.filling._graph", damaged)
+    monkeypatch.setattr("mgae.paper.running._graph", damaged)
     made = reproduce(asked(tmp_path, "raw-features"))
-    (cell,) = [row["cells"]["cora"] for row in made["rows"] if row["name"] == "raw-features"]
-    assert (cell["status"], cell["reason"]) == ("refused", "cora is damaged: replace it")
+    cell = on_cora(made, "raw-features")
+    assert isinstance(cell, Refused)
+    assert cell.reason == "cora is damaged: replace it"
     monkeypatch.setattr("mgae.paper.statistics.open_graph", damaged)
-    (row,) = reproduce_datasets(["cora"], tmp_path)["rows"]
-    assert (row["status"], row["reason"]) == ("refused", "cora is damaged: replace it")
+    (row,) = reproduce_datasets(["cora"], tmp_path).rows
+    assert (row.status, row.reason) == ("refused", "cora is damaged: replace it")
     page = (tmp_path / "datasets.md").read_text(encoding="utf-8")
     assert "| Cora | refused |" in page
     assert "- Cora refused: cora is damaged: replace it" in page
@@ -140,18 +146,18 @@ def test_damaged_data_is_refused_with_its_reason(
 def test_why_data_is_lacking_is_said_and_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
-    lost = {"status": "data not available", "reason": "cannot get cora"}
-    monkeypatch.setattr("mgae.paper.filling._in_processes", lambda *_: iter([(0, dict(lost))]))
-    monkeypatch.setattr("mgae.paper.filling._in_turn", lambda *_: iter([(0, dict(lost))]))
+    lost = Unmeasured(status="data not available", reason="cannot get cora")
+    monkeypatch.setattr("mgae.paper.running._in_processes", lambda *_: iter([(0, lost)]))
+    monkeypatch.setattr("mgae.paper.running._in_turn", lambda *_: iter([(0, lost)]))
     notes: list[str] = []
 
-    class Told(TableObserver):
+    class Notes(TableObserver):
         def on_note(self, text: str) -> None:
             notes.append(text)
 
-    made = reproduce(replace(asked(tmp_path, "raw-features"), jobs=jobs), Told())
+    made = reproduce(replace(asked(tmp_path, "raw-features"), jobs=jobs), Notes())
     assert notes == ["cannot get cora"]
-    assert "cannot get" not in json.dumps(made)
+    assert "cannot get" not in json.dumps(made.to_json())
 
 
 def test_a_measured_graph_stays_when_its_data_is_gone(
@@ -163,23 +169,23 @@ def test_a_measured_graph_stays_when_its_data_is_gone(
         raise MissingData(f"cannot get {name}")
 
     monkeypatch.setattr("mgae.paper.statistics.open_graph", lost)
-    assert reproduce_datasets(["cora"], tmp_path)["rows"] == before["rows"]
+    assert reproduce_datasets(["cora"], tmp_path).rows == before.rows
 
 
 def test_the_table_of_graphs_is_written_under_the_lock_of_the_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held: list[Path] = []
+    locks: list[Path] = []
 
     @contextmanager
     def locked(path: Path) -> Iterator[None]:
-        held.append(path)
+        locks.append(path)
         yield
         assert (tmp_path / "datasets.json").exists(), "it was written before the lock was freed"
 
     monkeypatch.setattr("mgae.paper.pages.locked", locked)
     reproduce_datasets(["cora"], tmp_path)
-    assert held == [tmp_path / "cells" / "pages.lock"]
+    assert locks == [tmp_path / "cells" / "pages.lock"]
 
 
 def test_a_cell_that_cannot_be_read_stops_the_table_and_is_not_refused(tmp_path: Path) -> None:
@@ -195,14 +201,15 @@ def test_runs_at_another_commit_are_told_apart(tmp_path: Path) -> None:
     (file,) = tmp_path.glob("cells/*/seed-1/environment.json")
     file.write_text(json.dumps({**json.loads(file.read_text()), "commit": "abc", "cores": 64}))
     made = reproduce(asked(tmp_path, "raw-features", 3))
-    (cell,) = [row["cells"]["cora"] for row in made["rows"] if row["name"] == "raw-features"]
-    assert [about["commit"] for about in cell["other_environments"]] == ["abc"]
-    assert cell["environment"]["commit"] != "abc"
+    cell = on_cora(made, "raw-features")
+    assert isinstance(cell, Measured)
+    assert [about.commit for about in cell.other_environments] == ["abc"]
+    assert cell.environment.commit != "abc"
     assert "on 64 cores" in (tmp_path / "links-planetoid.md").read_text(encoding="utf-8")
 
 
 def test_a_job_that_is_killed_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mgae.paper.filling.ProcessPoolExecutor", lambda *_: Killed())
+    monkeypatch.setattr("mgae.paper.running.ProcessPoolExecutor", lambda *_: Killed())
     with pytest.raises(UnsupportedError, match=r"what is finished is kept, .* fewer --jobs"):
         reproduce(replace(asked(tmp_path, "raw-features"), jobs=2))
 
@@ -210,8 +217,8 @@ def test_a_job_that_is_killed_is_one_line(tmp_path: Path, monkeypatch: pytest.Mo
 class Killed:
     """A pool whose first process the system has killed."""
 
-    def submit(self, *_: object) -> Future[Record]:
-        future: Future[Record] = Future()
+    def submit(self, *_: object) -> Future[Outcome]:
+        future: Future[Outcome] = Future()
         future.set_exception(BrokenProcessPool("terminated abruptly"))
         return future
 
@@ -222,15 +229,15 @@ class Killed:
 def test_a_row_that_is_not_on_the_graph_runs_nothing(tmp_path: Path) -> None:
     request = replace(asked(tmp_path, EXTRA), name="links-ogb", datasets=["ogbl-collab"])
     assert all(
-        cell["status"] == "not measured yet"
-        for row in reproduce(request)["rows"]
-        for cell in row["cells"].values()
+        cell.status == "not measured yet"
+        for row in reproduce(request).rows
+        for cell in row.cells.values()
     )
 
 
 def test_what_is_broken_off_leaves_pages_that_agree(tmp_path: Path) -> None:
     class Stopped(TableObserver):
-        def on_record(self, index: int, record: Record) -> None:
+        def on_outcome(self, index: int, outcome: Outcome) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -241,7 +248,8 @@ def test_what_is_broken_off_leaves_pages_that_agree(tmp_path: Path) -> None:
 
 def test_graphs_not_asked_for_stay_in_the_table_of_graphs(tmp_path: Path) -> None:
     before = reproduce_datasets(["cora"], tmp_path)
-    row = {**before["rows"][0], "name": "pubmed"}
-    (tmp_path / "datasets.json").write_text(json.dumps({**before, "rows": [row]}))
+    row = before.rows[0].model_copy(update={"name": "pubmed"})
+    other = before.model_copy(update={"rows": [row]})
+    (tmp_path / "datasets.json").write_text(json.dumps(other.to_json()))
     made = reproduce_datasets(["cora"], tmp_path)
-    assert [row["name"] for row in made["rows"]] == ["cora", "pubmed"]
+    assert [row.name for row in made.rows] == ["cora", "pubmed"]

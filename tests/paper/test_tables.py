@@ -10,40 +10,48 @@ from typing import Any
 
 import pytest
 
+from mgae.cli.livetable import seconds_left
 from mgae.core.errors import UnknownName
 from mgae.paper.claims import CLAIMS
-from mgae.paper.document import document
+from mgae.paper.document import (
+    Environment,
+    Measured,
+    Outcomes,
+    TableDocument,
+    Unmeasured,
+    document,
+    documents,
+)
 from mgae.paper.drawing import picture
-from mgae.paper.overview import overview
-from mgae.paper.spreadsheet import to_csv
-from mgae.paper.tables import cell_folder, names, printed_statistics, table
-from mgae.paper.timing import seconds_left
-from mgae.paper.writing import body_of, write_results
+from mgae.paper.pages import body_of, overview, write_results
+from mgae.paper.plan import names, printed_statistics, table
+from mgae.paper.rendering import table_csv
 from mgae.registry import DATASETS, METHODS
-from mgae.runs.cells import config_hash
+from mgae.runs.cells import config_hash, same_settings
+from mgae.runs.results import Summary
 
 BOTH = [*((name, "paper") for name in names()), ("links-planetoid", "strict"), ("nodes", "strict")]
 
 
-def done(values: list[float], metrics: list[str], **more: Any) -> dict[str, Any]:
-    mean = sum(values) / len(values)
-    about = {"versions": {"torch": "2"}, "cores": 2}
-    return {
-        "status": "done",
+def done(values: list[float], metrics: list[str], **more: Any) -> Measured:
+    summary = Summary(values, sum(values) / len(values), 0.5)
+    about: dict[str, Any] = {
         "seeds": list(range(len(values))),
         "epochs": [10] * len(values),
         "seconds": [1.0] * len(values),
-        "environment": about,
-        "test": {name: {"values": values, "mean": mean, "std": 0.5} for name in metrics},
-        **more,
+        "environment": Environment(versions={"torch": "2"}, cores=2),
+        "test": dict.fromkeys(metrics, summary),
     }
+    return Measured(status="done", **{**about, **more})
 
 
-def made(name: str, figures: dict[tuple[str, str], list[float]], **more: Any) -> dict[str, Any]:
+def made(name: str, figures: dict[tuple[str, str], list[float]], **more: Any) -> TableDocument:
     """A document with these figures by row and graph."""
     spec = table(name)
-    records = {key: done(v, list(spec.columns[key[1]]), **more) for key, v in figures.items()}
-    return document(spec, spec.cells({}), records, {})
+    outcomes: Outcomes = {
+        key: done(values, list(spec.columns[key[1]]), **more) for key, values in figures.items()
+    }
+    return document(spec, spec.cells({}), outcomes, {})
 
 
 @pytest.mark.parametrize(("name", "protocol"), BOTH)
@@ -53,7 +61,7 @@ def test_every_cell_is_a_valid_run_set_on_a_known_graph(name: str, protocol: str
         assert cell.dataset in DATASETS
         assert cell.row.method in METHODS
         assert (cell.config.protocol, cell.config.evaluation.heuristics) == (protocol, ())
-        if cell.is_papers and protocol == "paper" and cell.row.group != "floor":
+        if cell.is_papers and protocol == "paper" and cell.row.group != "heuristic":
             assert cell.config.method.kind == cell.row.method
     assert set(printed_statistics()) <= set(DATASETS.names())
 
@@ -68,10 +76,10 @@ def test_the_runs_of_a_cell_are_the_rows_or_the_graphs() -> None:
 
 
 def test_tables_share_the_run_sets_that_are_the_same() -> None:
-    folders = {n: {cell_folder(c.config) for c in table(n).cells({})} for n in names()}
-    assert len(folders["mask-kind"] & folders["links-planetoid"]) == 3
-    assert len(folders["mask-kind"] & folders["links-ogb"]) == 1
-    assert len(folders["mask-ratio"] & folders["links-planetoid"]) == 6
+    hashes = {n: {config_hash(c.config) for c in table(n).cells({})} for n in names()}
+    assert len(hashes["mask-kind"] & hashes["links-planetoid"]) == 3
+    assert len(hashes["mask-kind"] & hashes["links-ogb"]) == 1
+    assert len(hashes["mask-ratio"] & hashes["links-planetoid"]) == 6
 
 
 def test_the_extra_row_measures_the_models_of_another() -> None:
@@ -114,8 +122,8 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
     assert found["MGAE-GCN"][6] == "2"
     assert found["GAE"][:3] == ["91.00", "91.09 ± 0.01", "-0.09"]
     assert found["MGAE-SAGE"][1] == "**95.05 ± 0.76**"
-    assert found["*raw-features*"][0] == "*99.00*", "a floor is below the line and never the best"
-    assert text.index("*floors") < text.index("*raw-features*")
+    assert found["*raw-features*"][0] == "*99.00*", "below the line, never the best"
+    assert text.index("*heuristics") < text.index("*raw-features*")
     assert found["*common-neighbors*"][0] == "*not measured yet*"
     assert "misses the paper's AP by 0.96" in text, "94.46 - 93.50, more than 0.3"
     assert "misses the paper's AUC" not in text
@@ -123,8 +131,8 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
 
 def test_out_of_memory_and_missing_data_stand_in_their_cells() -> None:
     spec = table("links-ogb")
-    records = {("DGI", "ogbl-collab"): {"status": "data not available"}}
-    text = body_of(document(spec, spec.cells({}), records, {}))
+    outcomes: Outcomes = {("DGI", "ogbl-collab"): Unmeasured(status="data not available")}
+    text = body_of(document(spec, spec.cells({}), outcomes, {}))
     collab = lines(text[text.index("**ogbl-collab**") :])
     assert collab["DGI"][:2] == ["data not available", "OOM"]
     assert collab["GCN"][0] == "not measured yet"
@@ -132,13 +140,14 @@ def test_out_of_memory_and_missing_data_stand_in_their_cells() -> None:
 
 def test_a_metric_that_was_not_measured_is_a_dash() -> None:
     spec = table("links-planetoid")
-    records = {("MGAE-GCN", "cora"): done([93.0], ["ap"])}
-    text = body_of(document(spec, spec.cells({}), records, {}))
+    outcomes: Outcomes = {("MGAE-GCN", "cora"): done([93.0], ["ap"])}
+    text = body_of(document(spec, spec.cells({}), outcomes, {}))
     assert lines(text)["MGAE-GCN"][:4] == ["–", "93.52 ± 0.23", "", "**93.00**"]
     doc = curves()
-    doc["rows"][0]["cells"]["pubmed"]["test"] = {}
+    cell = doc.rows[0].cells["pubmed"]
+    doc.rows[0].cells["pubmed"] = cell.model_copy(update={"test": {}})
     assert lines(body_of(doc))["0.1"][0] == "–"
-    assert doc["rows"].pop(0)["name"] == "MGAE-GCN at ω = 0.1"
+    assert doc.rows.pop(0).name == "MGAE-GCN at ω = 0.1"
     assert "not measured yet" in lines(body_of(doc))["0.1"]
 
 
@@ -150,7 +159,9 @@ def test_the_hours_of_models_that_are_measured_anew_count_once() -> None:
         "MGAE-SAGE (the authors' dropout)",
         "MGAE-SAGE (the authors' dropout and input)",
     )
-    again = {(name, "ogbl-ddi"): done([60.0], ["hits@20"], seconds=[7200.0]) for name in names}
+    again: Outcomes = {
+        (name, "ogbl-ddi"): done([60.0], ["hits@20"], seconds=[7200.0]) for name in names
+    }
     assert "4.0 hours of runs in all" in body_of(document(spec, spec.cells({}), again, {}))
 
 
@@ -168,12 +179,13 @@ def test_a_row_that_measures_models_anew_has_the_settings_they_were_trained_with
 def test_with_settings_changed_by_hand_nothing_misses_the_paper() -> None:
     doc = made("links-planetoid", {("MGAE-GCN", "cora"): [50.0]})
     assert "misses the paper's" in body_of(doc)
-    assert "misses the paper's" not in body_of({**doc, "changed": {"train": {"epochs": 1}}})
+    changed = doc.model_copy(update={"changed": {"train": {"epochs": 1}}})
+    assert "misses the paper's" not in body_of(changed)
 
 
 def test_csv_has_a_line_for_each_figure() -> None:
     doc = made("links-planetoid", {("MGAE-GCN", "cora"): [93.0, 94.0]})
-    rows = list(csv.DictReader(io.StringIO(to_csv(doc))))
+    rows = list(csv.DictReader(io.StringIO(table_csv(doc))))
     (row,) = [
         r for r in rows if (r["method"], r["dataset"], r["metric"]) == ("MGAE-GCN", "cora", "auc")
     ]
@@ -181,7 +193,7 @@ def test_csv_has_a_line_for_each_figure() -> None:
     assert float(row["difference"]) == pytest.approx(-0.02)
 
 
-def curves() -> dict[str, Any]:
+def curves() -> TableDocument:
     figures: dict[tuple[str, str], list[float]] = {}
     for cell in table("mask-ratio").cells({}):
         ratio, ours = float(cell.row.ratio or 0), cell.row.series == "MGAE-GCN"
@@ -228,3 +240,25 @@ def test_time_left_by_graph_and_by_what_is_only_read_again() -> None:
     assert seconds_left(cells, {0: first}, {}, {}, 2) == 45.0
     assert seconds_left(cells, {0: first}, {}, {1: 2, 2: 1}, 1) == 45.0
     assert seconds_left(cells, {}, {0: first}, {}, 1) == 120.0, "its runs are no longer there"
+
+
+def test_stored_figures_match_the_settings_of_today() -> None:
+    for doc in documents(Path(__file__).parents[2] / "results").values():
+        if isinstance(doc, TableDocument):
+            cells = table(doc.name, doc.protocol).cells({})
+            configs = {(cell.row.name, cell.dataset): cell.config for cell in cells}
+            for row, dataset, cell in doc.cells():
+                if isinstance(cell, Measured):
+                    assert same_settings(cell.settings, configs[row.name, dataset])
+
+
+def test_what_the_experiment_files_note_of_settings_stands_below_a_table_of_methods() -> None:
+    rows = {("MGAE-GCN", "cora"): [95.0], ("MGAE-SAGE", "cora"): [95.0]}
+    ours = {"method": {"kind": "mgae"}}
+    text = body_of(made("links-planetoid", rows, settings=ours))
+    assert "- MGAE-GCN and MGAE-SAGE on Cora: encoder.feature_dropout = 0.5, the best of 9" in text
+    gic = {("GIC", graph): [80.0] for graph in ("cora", "citeseer", "pubmed")}
+    text = body_of(made("nodes", gic, settings={"method": {"kind": "gic"}}))
+    assert "- GIC on Cora, CiteSeer and PubMed: without the unit lengths of its original" in text
+    variants = {("undirected", "cora"): [95.0], ("directed", "cora"): [94.0]}
+    assert "feature_dropout" not in body_of(made("mask-kind", variants, settings=ours))

@@ -5,13 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import create_model
 from torch_geometric.data import Data
 
-from mgae.runs.cells import fingerprint, run_cell
-from mgae.runs.config import RunConfig
 from mgae.core.errors import RunDirectoryError, UnsupportedError
-from mgae.runs.pipeline import Observer, run
 from mgae.core.training import EpochRecord
+from mgae.runs.cells import (
+    cell_folder,
+    config_hash,
+    fingerprint,
+    run_cell,
+    same_settings,
+    settings_of,
+)
+from mgae.runs.config import RunConfig
+from mgae.runs.pipeline import Observer, run
 from tests.conftest import toy_data
 
 
@@ -160,3 +168,43 @@ def test_a_fingerprint_sees_edges_features_and_ids(graph: Data) -> None:
     assert fingerprint(same) == fingerprint(graph)
     prints = {fingerprint(g) for g in (graph, other_ids, other_x, toy_data(seed=2))}
     assert len(prints) == 4
+
+
+def test_an_option_that_is_added_with_a_default_changes_no_checksum_and_orphans_no_cell() -> None:
+    before = config()
+    assert before.encoder is not None
+    wider = create_model("Wider", __base__=type(before.encoder), sparse=(bool, False))
+    after, chosen = (
+        before.model_copy(update={"encoder": wider(**before.encoder.model_dump(), **option)})
+        for option in ({}, {"sparse": True})
+    )
+    assert config_hash(after) == config_hash(before) != config_hash(chosen)
+    assert same_settings(settings_of(before), after)
+    assert not same_settings(settings_of(before), chosen)
+
+
+def test_settings_that_are_stored_under_an_old_name_are_the_same() -> None:
+    stored = settings_of(config(evaluation={"heuristics": ("common-neighbors",)}))
+    stored["evaluation"]["floors"] = stored["evaluation"].pop("heuristics")
+    assert same_settings(stored, config(evaluation={"heuristics": ("common-neighbors",)}))
+    assert not same_settings(stored, config())
+
+
+def test_seeds_and_runs_are_no_settings_and_every_other_value_is() -> None:
+    stored = settings_of(config())
+    assert same_settings(stored, config(seed=5, runs=3))
+    others = ({"train": {"epochs": 5}}, {"method": "dgi"}, {"graph": "cora"}, {"encoder": "sage"})
+    for other in others:
+        assert not same_settings(stored, config(**other))
+    for damaged in (None, [1], {**stored, "train": 5}, {**stored, "more": 1}):
+        assert not same_settings(damaged, config())
+
+
+def test_a_cell_is_found_under_the_name_that_another_version_gave_it(
+    tmp_path: Path, graph: Data
+) -> None:
+    folder = tmp_path / f"{config().label}-{'0' * 12}"
+    run_cell(config(), folder, graph)
+    assert cell_folder(tmp_path, config()) == folder
+    other = config(train={"epochs": 2})
+    assert cell_folder(tmp_path, other) == tmp_path / f"{other.label}-{config_hash(other)}"

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from mgae.paper.plan import table
+from mgae.registry import METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import merge
-from mgae.registry import METHODS
-from mgae.paper import paper_config, published, tables
+from mgae.runs.presets import paper_config, published
 
 FOLDER = Path(str(resources.files("mgae.runs.presets"))) / "experiments"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -28,6 +29,8 @@ def test_every_experiment_file_is_a_valid_configuration(file: Path) -> None:
         if experiment["method"] == "mgae":
             assert config.mask.ratio == (0.4 if graph == "ogbl-ppa" else 0.7)
             assert graph in experiment["published"]
+    for note in experiment.get("notes", []):
+        assert set(note["graphs"]) <= experiment["datasets"].keys()
     for graph, row in experiment.get("published", {}).items():
         assert graph in experiment["datasets"]
         assert row["source"].startswith("Table ")
@@ -40,8 +43,8 @@ def test_every_setting_of_an_experiment_file_is_taken(file: Path) -> None:
         config = paper_config(
             graph=graph, method=experiment["method"], task=experiment["task"], protocol="paper"
         )
-        for section, table in merge(experiment["settings"], own).items():
-            for key, value in table.items():
+        for section, values in merge(experiment["settings"], own).items():
+            for key, value in values.items():
                 assert getattr(getattr(config, section), key) == value, (graph, section, key)
 
 
@@ -53,8 +56,8 @@ def test_what_differs_with_one_encoder_is_taken_with_that_one_alone(file: Path) 
         for kind, own in rows.items():
             config = paper_config(graph=graph, encoder=kind, **cell)
             usual = merge(experiment["settings"], experiment["datasets"][graph])
-            for section, table in merge(usual, own).items():
-                for key, value in table.items():
+            for section, values in merge(usual, own).items():
+                for key, value in values.items():
                     assert getattr(getattr(config, section), key) == value, (graph, kind, key)
             changed = paper_config(
                 graph=graph, encoder={"kind": kind, "feature_dropout": 0.1}, **cell
@@ -138,7 +141,7 @@ def test_another_kind_of_part_takes_what_it_knows() -> None:
 
 
 def test_strict_links_pick_the_epoch_by_what_they_rank_by() -> None:
-    cells = tables.table("links-planetoid", "strict").cells({})
+    cells = table("links-planetoid", "strict").cells({})
     trained = [cell.config for cell in cells if cell.row.group != "heuristic"]
     assert {config.train.monitor for config in trained} == {"hard_mrr"}
     assert {cell.config.evaluation.hard_negatives for cell in cells} == {500}

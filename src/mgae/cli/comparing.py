@@ -41,15 +41,15 @@ def compare(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Directory; the same again goes on. [default: below runs/]"),
+        typer.Option(help="Directory; the same again continues. [default: below runs/]"),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Train methods side by side on one graph, and rank them.
 
-    Each has the settings that mgae train would give it. The same command again goes on where it
-    was broken off.
+    Each has the settings that mgae train would give it. The same command again continues where it
+    stopped.
     """
     from mgae.runs.comparison import compare as run
     from mgae.runs.layering import assignments, merge

@@ -80,8 +80,8 @@ def inspect(
     from mgae.data.inspection import inspect_graph, plot_degrees
     from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
-    from mgae.paper import paper_config
     from mgae.runs.memory import training_bytes
+    from mgae.runs.presets import paper_config
     from mgae.serving.tables import check_out
 
     if plot is not None:

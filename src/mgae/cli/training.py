@@ -117,8 +117,8 @@ def evaluate(
 
 def _configure(chosen: dict[str, Any], file: Path | None, texts: list[str]) -> RunConfig:
     """The paper's settings, below the file's, below the options', below ``--set``."""
-    from mgae.paper import paper_config
     from mgae.runs.layering import assignments, merge, read_toml
+    from mgae.runs.presets import paper_config
 
     chosen["mask"] = {k: v for k, v in chosen["mask"].items() if v is not None} or None
     return paper_config(**merge(read_toml(file) if file else {}, chosen, assignments(texts)))
@@ -152,7 +152,7 @@ def _stoppable(path: Path) -> AbstractContextManager[None]:
 
 
 def _print(result: Any, as_json: bool) -> None:
-    from mgae.paper import published
+    from mgae.runs.presets import published
 
     paper = published(result.config)
     if as_json:

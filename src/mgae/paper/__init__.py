@@ -1,5 +1,1 @@
-"""The paper, held beside ours: what it ran, what it left open, and what it printed."""
-
-from mgae.runs.presets import Published, paper_config, published
-
-__all__ = ["Published", "paper_config", "published"]
+"""The paper's tables and its figure, regenerated. Only the command line and scripts import this."""

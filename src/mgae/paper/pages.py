@@ -1,4 +1,4 @@
-"""A table's files beside those of other commands: nobody's figures get lost."""
+"""The files of a table, written beside those of other commands so that no figures get lost."""
 
 from __future__ import annotations
 
@@ -9,13 +9,38 @@ from pathlib import Path
 from typing import Any
 
 from mgae.core.errors import RunDirectoryError
-from mgae.data.atomic import locked, write_text
-from mgae.paper.document import DONE, Record, Records, document, read_document, records_in
-from mgae.paper.overview import documents, overview
-from mgae.paper.plan import Cell, Table
-from mgae.paper.tables import file_stem, printed_statistics
-from mgae.paper.writing import draw_results, write_results
+from mgae.data.atomic import locked, write_json, write_text
+from mgae.paper.claims import CLAIMS, Claim
+from mgae.paper.document import (
+    DONE,
+    NO_DATA,
+    Document,
+    Measured,
+    Outcome,
+    Outcomes,
+    StatisticsDocument,
+    TableDocument,
+    document,
+    documents,
+    file_stem,
+    outcomes_in,
+    read_document,
+    source_of,
+    stem_of,
+)
+from mgae.paper.drawing import picture
+from mgae.paper.plan import Cell, Table, printed_statistics
+from mgae.paper.rendering import table_body, table_csv
+from mgae.paper.statistics import statistics_body, statistics_csv, statistics_picture
 from mgae.runs.folders import check_writable
+from mgae.runs.pictures import save
+
+_HEADINGS = {
+    "links": "Link prediction (Tables 2 and 3)",
+    "nodes": "Node classification (Table 4)",
+    "figure": "The share of masked edges (Figure 2)",
+    "masks": "Undirected and directed masking",
+}
 
 
 @dataclass(frozen=True)
@@ -29,54 +54,53 @@ class TablePages:
 
     @property
     def file(self) -> Path:
-        """The JSON, of which all else is made."""
+        """Return the path of the JSON, of which all else is made."""
         stem = file_stem(self.table.name, self.table.protocol, bool(self.given))
         return self.out / f"{stem}.json"
 
-    def known(self) -> Records:
-        """What earlier commands have measured with these settings."""
-        return records_in(self.file, self.cells)
+    def known(self) -> Outcomes:
+        """Return what earlier commands have measured with these settings."""
+        return outcomes_in(self.file, self.cells)
 
-    def write(self, ours: Records, drawn: bool = False) -> Record:
-        """The table with our figures and those that others may have added meanwhile."""
+    def write(self, ours: Outcomes, drawn: bool = False) -> TableDocument:
+        """Write our figures and those that others may have added meanwhile."""
         with _locked(self.out):
             known = self.known()
-            better = {key: found for key, found in ours.items() if _improves(found, known.get(key))}
+            better = {key: one for key, one in ours.items() if _improves(one, known.get(key))}
             made = document(self.table, self.cells, {**known, **better}, self.given)
             write_results(made, self.file)
             if drawn:
-                draw_results(made, self.file)
-                write_text(self.out / "README.md", overview(self.out))
+                _finish(made, self.file)
         return made
 
 
-def _improves(found: Record, known: Record | None) -> bool:
-    """Figures of the same settings give way to those of as many runs, not to fewer or none."""
-    if known is None or known["status"] != DONE:
+def _improves(outcome: Outcome, known: Outcome | None) -> bool:
+    """Return whether to replace known figures: by those of as many runs, not by fewer or none."""
+    if not isinstance(known, Measured):
         return True
-    return found["status"] == DONE and len(found["seeds"]) >= len(known["seeds"])
+    return isinstance(outcome, Measured) and outcome.runs >= known.runs
 
 
-def write_statistics(made: Record, out: Path) -> Record:
-    """Table 1; graphs that were not asked for, or are no longer to be had, stay as they were."""
+def write_statistics(made: StatisticsDocument, out: Path) -> StatisticsDocument:
+    """Write Table 1; graphs that were not asked for, or have lost their data, stay as they were."""
     file = out / "datasets.json"
     with _locked(out):
-        before = read_document(file)["rows"] if file.exists() else []
-        known = {row["name"]: row for row in before if row["status"] == DONE}
-        better = (row for row in made["rows"] if row["status"] == DONE or row["name"] not in known)
-        rows = {row["name"]: row for row in (*before, *better)}
-        merged = {**made, "rows": [rows[name] for name in printed_statistics() if name in rows]}
+        before = read_document(file, StatisticsDocument).rows if file.exists() else []
+        known = {row.name: row for row in before if row.status == DONE}
+        better = (row for row in made.rows if row.status == DONE or row.name not in known)
+        rows = {row.name: row for row in (*before, *better)}
+        ordered = [rows[name] for name in printed_statistics() if name in rows]
+        merged = made.model_copy(update={"rows": ordered})
         write_results(merged, file)
-        draw_results(merged, file)
-        write_text(out / "README.md", overview(out))
+        _finish(merged, file)
     return merged
 
 
 def make_results_folder(out: Path) -> Path:
-    """The folder of the cells below ``out``.
+    """Make the folder of the cells below ``out``.
 
     Raises:
-        RunDirectoryError: where it cannot be, or a table beside it cannot be read.
+        RunDirectoryError: if it cannot be made, or a table beside it cannot be read.
     """
     folder = out / "cells"
     check_writable(out)
@@ -84,10 +108,91 @@ def make_results_folder(out: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RunDirectoryError(f"cannot write to {out}: {error.strerror}") from None
-    documents(out)  # a damaged table is told now, and not after hours of training
+    documents(out)  # a damaged table is reported now, and not after hours of training
     return folder
 
 
 def _locked(out: Path) -> AbstractContextManager[None]:
-    """Held by whoever reads the pages to write them anew."""
+    """Lock the pages against other commands that read them to write them again."""
     return locked(out / "cells" / "pages.lock")
+
+
+def _finish(doc: Document, file: Path) -> None:
+    draw_results(doc, file)
+    write_text(file.with_name("README.md"), overview(file.parent))
+
+
+def write_results(doc: Document, file: Path) -> None:
+    """Write ``name.json``, ``.md`` and ``.csv``."""
+    write_json(file, doc.to_json())
+    write_text(file.with_suffix(".md"), page_of(doc))
+    write_text(file.with_suffix(".csv"), csv_of(doc))
+
+
+def draw_results(doc: Document, file: Path) -> None:
+    """Write ``name.png`` and ``.svg``."""
+    figure = picture(doc) if isinstance(doc, TableDocument) else statistics_picture(doc)
+    save(figure, file.with_suffix(""))
+
+
+def page_of(doc: Document) -> str:
+    """Return a table's own page."""
+    title = f"# {doc.title} (the paper's {source_of(doc)})"
+    return f"{title}\n\n{body_of(doc)}\n\n![{doc.title}]({stem_of(doc)}.png)\n"
+
+
+def body_of(doc: Document) -> str:
+    """Return what other pages include."""
+    return table_body(doc) if isinstance(doc, TableDocument) else statistics_body(doc)
+
+
+def csv_of(doc: Document) -> str:
+    """Return the figures as CSV."""
+    return table_csv(doc) if isinstance(doc, TableDocument) else statistics_csv(doc)
+
+
+def overview(out: Path) -> str:
+    """Return ``results/README.md``: all tables, and which of the paper's observations hold here."""
+    results = documents(out)
+    lines = [
+        "# Results",
+        "",
+        "The paper's tables and its figure, each number beside the published one. Made by",
+        "`mgae reproduce NAME`; this page and the tables are functions of the JSON files and of",
+        "the notes in `src/mgae/runs/presets/`, and `make check` compares them.",
+        "",
+        *(f"- [{doc.title}]({stem}.md), {_about(doc)}" for stem, doc in results.items()),
+        "",
+        "## The paper's observations",
+        "",
+        "A difference stands with the spread of its runs. *Within the spread*: the verdict rests",
+        "on differences that are smaller than that. *Without*: what is not measured here.",
+    ]
+    tables = {stem: doc for stem, doc in results.items() if isinstance(doc, TableDocument)}
+    for section, title in _HEADINGS.items():
+        lines += ["", f"### {title}", ""]
+        lines += _observations([claim for claim in CLAIMS if claim.section == section], tables)
+    return "\n".join(lines) + "\n"
+
+
+def _observations(claims: list[Claim], results: Mapping[str, TableDocument]) -> list[str]:
+    """Return a line for each claim, and one for each graph unless the numbers are those above."""
+    lines: list[str] = []
+    last: tuple[str, ...] = ()
+    for claim in claims:
+        verdict = claim.judge(results)
+        numbers = verdict.numbers if verdict.numbers != last else ("the numbers above",)
+        lines += [f"- {claim.text}: {verdict}", *(f"  - {line}" for line in numbers)]
+        last = verdict.numbers or last
+    return lines
+
+
+def _about(doc: Document) -> str:
+    if isinstance(doc, StatisticsDocument):
+        return source_of(doc)
+    cells = [cell for _, _, cell in doc.cells()]
+    done = sum(cell.status == DONE for cell in cells)
+    lacking = sum(cell.status == NO_DATA for cell in cells)
+    changed = ", settings changed by hand" if doc.changed else ""
+    without = f"; for {lacking} the data is not available" if lacking else ""
+    return f"{source_of(doc)}{changed}: {done} of {len(cells)} cells measured{without}"

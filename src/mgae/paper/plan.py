@@ -1,25 +1,29 @@
-"""A table's plan: its rows, its graphs, and the run set that fills each cell."""
+"""The plan of each of the paper's tables, from ``tables.toml``: rows, graphs, metrics and runs."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache
+from importlib import resources
 from typing import Any
 
 from mgae.core.errors import ConfigError, UnknownName
 from mgae.registry import METHODS, PARTS
-from mgae.runs.cells import config_hash
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import merge
 from mgae.runs.presets import paper_config
 
+STATISTICS = "statistics"
+PROTOCOLS = ("paper", "strict")
+
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table; ``series`` and ``ratio`` are a curve's name and its place on it.
+    """One row of a table; ``series`` and ``ratio`` are a curve's name and the point on it.
 
-    ``trained_as`` names the row whose models this one measures anew; its ``settings`` lie above
+    ``trained_as`` names the row whose models this one measures again; its own ``settings`` override
     those of that row.
     """
 
@@ -37,18 +41,13 @@ class Row:
 
 @dataclass(frozen=True)
 class Cell:
-    """A row on a graph: the run set that fills it."""
+    """A row on a graph: the configuration that fills it, and whether it is what the paper ran."""
 
     row: Row
     dataset: str
     config: RunConfig
     is_papers: bool
     trained: RunConfig | None = None
-
-    @cached_property
-    def config_hash(self) -> str:
-        """A checksum of the settings."""
-        return config_hash(self.config)
 
 
 @dataclass(frozen=True)
@@ -73,10 +72,10 @@ class Table:
         runs: int | None = None,
         chosen: Callable[[Row, str], bool] = lambda row, dataset: True,
     ) -> list[Cell]:
-        """All of them, graph by graph; those that only measure another's models come last.
+        """Return all cells graph by graph; those that measure another's models come last.
 
         Raises:
-            ConfigError: where a ``chosen`` one has no use for what is given.
+            ConfigError: if a ``chosen`` one has no use for a ``given`` setting.
         """
         cells = [
             self._cell(row, dataset, given, runs, chosen(row, dataset))
@@ -107,18 +106,17 @@ class Table:
             "runs": runs or row.runs.get(dataset, usual),
             "evaluation": {"heuristics": ()},
         }
-        shared = _taken(row, given)
+        shared = _applicable(row, given)
         plain = paper_config(**merge(about, shared))
         measured = self._named(row.trained_as).settings if row.trained_as else {}
         own = merge(self.settings.get(dataset, {}), measured, row.settings)
         config = paper_config(**merge(about, own, shared)) if own else plain
-        is_papers = config_hash(config) == config_hash(plain)
-        return Cell(row, dataset, config, is_papers, self._trained(row, dataset, given, runs))
+        return Cell(row, dataset, config, config == plain, self._trained(row, dataset, given, runs))
 
     def _trained(
         self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None
     ) -> RunConfig | None:
-        """The run set of the row whose models are measured again, with as many runs."""
+        """Return the configuration of the models that are measured again, with as many runs."""
         if row.trained_as is None:
             return None
         trained = replace(self._named(row.trained_as), runs=row.runs)
@@ -131,10 +129,95 @@ class Table:
         return named[name]
 
 
-def _taken(row: Row, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what is given for all rows: not a part that the method lacks, nor training for a floor."""
-    known = METHODS[row.method].extras["parts"]
-    taken = {key: value for key, value in given.items() if key not in PARTS or key in known}
-    if row.group != "floor":
-        return taken
-    return {key: value for key, value in taken.items() if key in ("seed", "split", "evaluation")}
+def _applicable(row: Row, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a row can use: no part that its method lacks, no training for a heuristic."""
+    parts = METHODS[row.method].extras["parts"]
+    known = {key: value for key, value in given.items() if key not in PARTS or key in parts}
+    if row.group != "heuristic":
+        return known
+    return {key: value for key, value in known.items() if key in ("seed", "split", "evaluation")}
+
+
+def names() -> list[str]:
+    """Return the names of the tables that are run."""
+    return [name for name in _file() if name != STATISTICS]
+
+
+def table(name: str, protocol: str = "paper") -> Table:
+    """Return a table by its name.
+
+    Raises:
+        ConfigError: if it is unknown, or has no such protocol.
+    """
+    if name not in names():
+        raise UnknownName("table", name, ["datasets", *names()])
+    content = dict(_file()[name])
+    if protocol not in PROTOCOLS:
+        raise UnknownName("protocol", protocol, PROTOCOLS)
+    if protocol != "paper" and protocol not in content:
+        has = " and ".join(other for other in names() if protocol in _file()[other])
+        raise ConfigError(f"{name} has no protocol {protocol!r}: only {has} have it")
+    columns = _columns(content, protocol)
+    caption = content["caption" if protocol == "paper" else f"{protocol}_caption"]
+    rows = tuple(Row(**row) for row in content["rows"])
+    if content["heuristics"]:
+        rows += _heuristics(content["task"])
+    if "ratios" in content:
+        rows = tuple(point for row in rows for point in _points(row, content["ratios"]))
+    return Table(
+        name=name,
+        protocol=protocol,
+        caption=caption,
+        columns=columns,
+        rows=rows,
+        kind=content.get("kind", "table"),
+        settings=_settings(content, protocol),
+        runs=content["runs"] if protocol == "paper" else content[f"{protocol}_runs"],
+        **{key: content[key] for key in ("title", "source", "task")},
+    )
+
+
+def printed_statistics() -> dict[str, dict[str, Any]]:
+    """Return Table 1: by graph what is printed, and a remark on it."""
+    return dict(_file()[STATISTICS])
+
+
+def _columns(content: dict[str, Any], protocol: str) -> dict[str, list[str]]:
+    if protocol == "paper":
+        return dict(content["columns"])
+    datasets = content.get(f"{protocol}_datasets", list(content["columns"]))
+    return dict.fromkeys(datasets, content[protocol])
+
+
+def _settings(content: dict[str, Any], protocol: str) -> dict[str, Any]:
+    """Return by graph the settings that differ from the experiment files."""
+    if protocol == "paper":
+        return dict(content.get("settings", {}))
+    return dict.fromkeys(_columns(content, protocol), content.get(f"{protocol}_settings", {}))
+
+
+def _heuristics(task: str) -> tuple[Row, ...]:
+    names = RunConfig(graph="cora", task=task).evaluation.heuristics
+    return tuple(Row(name, name, group="heuristic") for name in names)
+
+
+def _points(row: Row, ratios: Mapping[str, Sequence[float]]) -> list[Row]:
+    """Return a row for each ratio of a curve, on the graphs that have it."""
+    every = sorted({ratio for some in ratios.values() for ratio in some})
+    return [
+        replace(
+            row,
+            name=f"{row.name} at ω = {ratio}",
+            series=row.name,
+            ratio=ratio,
+            only=[dataset for dataset, some in ratios.items() if ratio in some],
+            settings=merge(row.settings, {"mask": {"ratio": ratio}}),
+        )
+        for ratio in every
+    ]
+
+
+@cache
+def _file() -> dict[str, Any]:
+    file = resources.files("mgae.paper") / "tables.toml"
+    return tomllib.loads(file.read_text(encoding="utf-8"))

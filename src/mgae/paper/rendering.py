@@ -1,148 +1,226 @@
-"""A table's JSON as Markdown."""
+"""A table's JSON as Markdown, with the notes below it, and as CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import product
+from typing import Any
 
-from mgae.paper.document import DONE, NO_DATA, NOT_YET, REFUSED, Record
-from mgae.runs.markdown import markdown_table
-from mgae.runs.presets import Published
-from mgae.runs.results import Summary, heading
+from mgae.core.training.loop import FIRST_EPOCHS
+from mgae.paper.document import (
+    NO_DATA,
+    NOT_YET,
+    REFUSED,
+    DocumentRow,
+    Measured,
+    Outcome,
+    Refused,
+    TableDocument,
+    Unmeasured,
+    display,
+)
+from mgae.runs.presets import note
+from mgae.runs.results import heading
+from mgae.runs.texttables import csv_text, markdown_table
 
-_NAMES = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
-_RANKED = ("baseline", "ours")
-
-
-def display(dataset: str) -> str:
-    """A graph as the paper calls it."""
-    return _NAMES.get(dataset, dataset)
-
-
-def sections(doc: Record) -> list[str]:
-    """Caption, and a table for each graph."""
-    changed = f" Changed by hand: `{doc['changed']}`." if doc["changed"] else ""
-    tables = (f"**{display(name)}**\n\n{_section(doc, name)}" for name in doc["columns"])
-    return [f"{doc['caption']}{changed}", *tables]
-
-
-def cells_of(doc: Record) -> list[tuple[Record, str, Record]]:
-    """Each cell with its row and its graph."""
-    return [(row, dataset, cell) for row in doc["rows"] for dataset, cell in row["cells"].items()]
+RANKED = ("baseline", "ours")
+# A mean misses the paper's if it is below by more than this and by more than the paper's spread.
+_MARGIN = 0.3
 
 
-def summary_of(cell: Record, metric: str) -> Summary | None:
-    """Our figures of a metric, where there are any."""
-    found = cell["test"].get(metric) if cell["status"] == DONE else None
-    return None if found is None else Summary(found["values"], found["mean"], found["std"])
+def table_body(doc: TableDocument) -> str:
+    """Return the caption, a table for each graph, and the notes."""
+    changed = f" Changed by hand: `{doc.changed}`." if doc.changed else ""
+    section = _curve if doc.kind == "curve" else _section
+    tables = (f"**{display(name)}**\n\n{section(doc, name)}" for name in doc.columns)
+    return "\n\n".join([f"{doc.caption}{changed}", *tables, *_notes(doc)])
 
 
-def figure_text(cell: Record, metric: str) -> str:
-    """Our figure, or what stands in its place."""
-    found = summary_of(cell, metric)
-    if found is None:
-        return "–" if cell["status"] == DONE else str(cell["status"])
-    return str(found)
-
-
-def printed(cell: Record) -> Published:
-    """The paper's figures of a cell; none where it did not run that."""
-    return Published.from_json(cell["published"] or {})
-
-
-def printed_mean(cell: Record, metric: str) -> float | None:
-    """The paper's mean, where it has one."""
-    return printed(cell).figures.get(metric, (None, None))[0]
-
-
-def rows_on(doc: Record, dataset: str, *groups: str) -> list[Record]:
-    """The rows of these groups that have a cell on a graph."""
-    return [row for row in doc["rows"] if dataset in row["cells"] and row["group"] in groups]
-
-
-def _section(doc: Record, dataset: str) -> str:
-    if doc["kind"] == "curve":
-        return _curve(doc, dataset)
+def _section(doc: TableDocument, dataset: str) -> str:
     heads = ["method"]
-    for metric in doc["columns"][dataset]:
-        beside = ["paper", "Δ"] if _has_published(doc, dataset, metric) else []
-        heads += [heading(metric), *beside]
-    lines = [_line(doc, row, dataset) for row in rows_on(doc, dataset, *_RANKED, "extra")]
-    floors = [
+    for metric in doc.columns[dataset]:
+        heads += [heading(metric), *(["paper", "Δ"] * _has_published(doc, dataset, metric))]
+    lines = [_line(doc, row, dataset) for row in doc.rows_on(dataset, *RANKED, "extra")]
+    heuristics = [
         [f"*{text}*" if text else "" for text in _line(doc, row, dataset)]
-        for row in rows_on(doc, dataset, "floor")
-        # What is refused needs what the graph has not.
-        if row["cells"][dataset]["status"] not in (REFUSED, NO_DATA)
+        for row in doc.rows_on(dataset, "heuristic")
+        # A refused one needs something that the graph does not have.
+        if row.cells[dataset].status not in (REFUSED, NO_DATA)
     ]
-    if floors:
-        lines.append(["*floors: nothing is learned*", *[""] * len(heads)])
-    return markdown_table([*heads, "runs"], [*lines, *floors])
+    if heuristics:
+        lines.append(["*heuristics: nothing is learned*", *[""] * len(heads)])
+    return markdown_table([*heads, "runs"], [*lines, *heuristics])
 
 
-def _line(doc: Record, row: Record, dataset: str) -> list[str]:
-    cell, texts = row["cells"][dataset], [row["name"]]
-    for metric in doc["columns"][dataset]:
-        ours, paper = summary_of(cell, metric), printed_mean(cell, metric)
-        ranked = row["group"] in _RANKED
-        mean = None if ours is None else ours.mean
-        best = ranked and mean == _best(doc, dataset, metric, ours=True)
-        texts.append(_bold(figure_text(cell, metric), best and mean is not None))
+def _line(doc: TableDocument, row: DocumentRow, dataset: str) -> list[str]:
+    cell, texts = row.cells[dataset], [row.name]
+    others = [other.cells[dataset] for other in doc.rows_on(dataset, *RANKED)]
+    for metric in doc.columns[dataset]:
+        mean, paper = cell.mean(metric), cell.paper_mean(metric)
+        best = _best(other.mean(metric) for other in others)
+        texts.append(_bold(cell.text(metric), mean if row.group in RANKED else None, best))
         if _has_published(doc, dataset, metric):
-            best = paper is not None and paper == _best(doc, dataset, metric, ours=False)
-            known = None not in (mean, paper)
-            texts += [_bold(printed(cell).text(metric), best)]
-            texts += [f"{(mean or 0) - (paper or 0):+.2f}" if known else ""]
-    return [*texts, str(len(cell.get("seeds", []))) if cell["status"] == DONE else ""]
+            best = _best(other.paper_mean(metric) for other in others)
+            text = cell.published.text(metric) if cell.published else "–"
+            texts.append(_bold(text, paper, best))
+            texts.append("" if mean is None or paper is None else f"{mean - paper:+.2f}")
+    return [*texts, str(cell.runs or "")]
 
 
-def _best(doc: Record, dataset: str, metric: str, ours: bool) -> float | None:
-    cells = [row["cells"][dataset] for row in rows_on(doc, dataset, *_RANKED)]
-    if not ours:
-        return max((m for m in (printed_mean(cell, metric) for cell in cells) if m), default=None)
-    found = (summary_of(cell, metric) for cell in cells)
-    return max((summary.mean for summary in found if summary), default=None)
+def _best(means: Iterable[float | None]) -> float | None:
+    return max((mean for mean in means if mean is not None), default=None)
 
 
-def _has_published(doc: Record, dataset: str, metric: str) -> bool:
-    rows = rows_on(doc, dataset, *_RANKED)
-    return any(printed_mean(row["cells"][dataset], metric) is not None for row in rows)
+def _has_published(doc: TableDocument, dataset: str, metric: str) -> bool:
+    cells = (row.cells[dataset] for row in doc.rows_on(dataset, *RANKED))
+    return any(cell.paper_mean(metric) is not None for cell in cells)
 
 
-def _bold(text: str, strong: bool) -> str:
-    return f"**{text}**" if strong else text
+def _bold(text: str, mean: float | None, best: float | None) -> str:
+    return f"**{text}**" if mean is not None and mean == best else text
 
 
-def _curve(doc: Record, dataset: str) -> str:
-    """A line for each ratio, a column for each curve, the best ratio of each marked."""
-    (metric,) = doc["columns"][dataset]
-    rows = rows_on(doc, dataset, *_RANKED)
-    series = list(dict.fromkeys(row["series"] for row in rows))
-    ratios = sorted({row["ratio"] for row in rows})
-    empty = {key: {"status": NOT_YET} for key in product(series, ratios)}
-    cells = empty | {(row["series"], row["ratio"]): row["cells"][dataset] for row in rows}
-    found = {key: summary_of(cell, metric) for key, cell in cells.items()}
+def _curve(doc: TableDocument, dataset: str) -> str:
+    """Return a line for each ratio, a column for each curve, with the best of each in bold."""
+    (metric,) = doc.columns[dataset]
+    rows = doc.rows_on(dataset, *RANKED)
+    series = list(dict.fromkeys(row.series for row in rows))
+    cells: dict[tuple[Any, Any], Outcome] = {
+        (row.series, row.ratio): row.cells[dataset] for row in rows
+    }
     best = {
-        name: max((s.mean for (of, _), s in found.items() if of == name and s), default=None)
+        name: _best(cell.mean(metric) for (of, _), cell in cells.items() if of == name)
         for name in series
     }
-
-    def text(key: tuple[str, float]) -> str:
-        summary = found[key]
-        strong = summary is not None and summary.mean == best[key[0]]
-        return _bold(figure_text(cells[key], metric), strong)
-
-    lines = [
-        [
-            str(ratio),
-            *(text((name, ratio)) for name in series),
-            _runs(cells[name, ratio] for name in series),
+    lines = []
+    for ratio in sorted({row.ratio for row in rows if row.ratio is not None}):
+        here = {name: cells.get((name, ratio), Unmeasured(status=NOT_YET)) for name in series}
+        texts = [
+            _bold(cell.text(metric), cell.mean(metric), best[name]) for name, cell in here.items()
         ]
-        for ratio in ratios
-    ]
+        lines.append([str(ratio), *texts, _run_counts(here.values())])
     return markdown_table(["ω", *(f"{name}, {heading(metric)}" for name in series), "runs"], lines)
 
 
-def _runs(cells: Iterable[Record]) -> str:
-    """How many there are; of curves that differ in that, for each."""
-    counts = [len(cell.get("seeds", [])) for cell in cells]
+def _run_counts(cells: Iterable[Outcome]) -> str:
+    """Return how many runs there are; if the curves differ in that, for each."""
+    counts = [cell.runs for cell in cells]
     return ", ".join(map(str, dict.fromkeys(counts) if len(set(counts)) == 1 else counts))
+
+
+def _notes(doc: TableDocument) -> list[str]:
+    """Return who misses the paper, who refused, what to know of settings, and what it ran on."""
+    lines = []
+    if not doc.changed:  # with settings changed by hand it is not the paper's experiment
+        for describe in (_missed, _untrained):
+            lines += [line for cell in doc.cells() for line in describe(*cell)]
+        lines += _settings_notes(doc)
+    lines += [
+        refused_note(f"{row.name} on {display(dataset)}", cell.reason)
+        for row, dataset, cell in doc.cells()
+        if isinstance(cell, Refused)
+    ]
+    lines += no_data_note(name for _, name, cell in doc.cells() if cell.status == NO_DATA)
+    # A model that is measured in two ways was trained once.
+    trained = (cell for row, _, cell in doc.cells() if row.trained_as is None)
+    measured = [cell for cell in trained if isinstance(cell, Measured)]
+    return ["\n".join(lines)] * bool(lines) + _environment_note(measured)
+
+
+def refused_note(name: str, reason: str) -> str:
+    """Return a line on what could not be used, and why."""
+    return f"- {name} refused: {' '.join(reason.split())}"
+
+
+def no_data_note(datasets: Iterable[str]) -> list[str]:
+    """Return a line on the graphs whose data is missing, if there are any."""
+    names = ", ".join(dict.fromkeys(map(display, datasets)))
+    where = "`mgae inspect NAME` says which files go where"
+    return [f"- Data not available where this was run: {names} ({where})."] if names else []
+
+
+def _missed(row: DocumentRow, dataset: str, cell: Outcome) -> list[str]:
+    """Return a line on the figures that are below the paper's by more than its spread."""
+    missed = [
+        f"{heading(metric)} by {mean - ours:.2f}"
+        for metric, (mean, std) in (cell.published.figures.items() if cell.published else ())
+        if (ours := cell.mean(metric)) is not None and ours < mean - max(std, _MARGIN)
+    ]
+    why = f": {cell.remark}" if cell.remark else "."
+    name = f"{row.name} on {display(dataset)}"
+    return [f"- {name} misses the paper's {' and '.join(missed)}{why}"] if missed else []
+
+
+def _untrained(row: DocumentRow, dataset: str, cell: Outcome) -> list[str]:
+    """Return a line if validation prefers a model that has hardly been trained."""
+    latest = max(cell.best_epochs, default=0) if isinstance(cell, Measured) else 0
+    if not 0 < latest <= FIRST_EPOCHS:
+        return []
+    name = f"{row.name} on {display(dataset)}"
+    return [
+        f"- {name}: validation picks epoch {latest} at the latest, in every run; what is "
+        "measured is close to its encoder as it starts."
+    ]
+
+
+def _settings_notes(doc: TableDocument) -> list[str]:
+    """Return what the experiment files say of settings, if methods are compared here."""
+    if doc.protocol != "paper" or all(row.group != "baseline" for row in doc.rows):
+        return []
+    about: dict[str, list[tuple[str, str]]] = {}
+    for row, dataset, cell in doc.cells():
+        if doc.kind == "table" and row.group in RANKED and isinstance(cell, Measured):
+            method = (cell.settings or {}).get("method", {}).get("kind", "")
+            if text := note(method, doc.task or "", dataset):
+                about.setdefault(text, []).append((row.name, display(dataset)))
+    return [
+        f"- {_listed(row for row, _ in cells)} on {_listed(name for _, name in cells)}: {text}"
+        for text, cells in about.items()
+    ]
+
+
+def _listed(names: Iterable[str]) -> str:
+    *others, last = dict.fromkeys(names)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _environment_note(cells: list[Measured]) -> list[str]:
+    if not cells:
+        return []
+    hours = sum(sum(cell.seconds) for cell in cells) / 3600
+    machines = dict.fromkeys(
+        about.text for cell in cells for about in (cell.environment, *cell.other_environments)
+    )
+    return [
+        "Mean ± standard deviation over the runs, in percent; the best in bold. Measured with "
+        f"{' and '.join(machines)}, {hours:.1f} hours of runs in all."
+    ]
+
+
+def table_csv(doc: TableDocument) -> str:
+    """Return a line for each row, graph and metric."""
+    columns = ["method", "group", "ratio", "dataset", "metric", "mean", "std", "runs"]
+    columns += ["paper_mean", "paper_std", "difference", "status", "config_hash"]
+    lines = (
+        {"dataset": dataset, "metric": metric, **_csv_line(row, cell, metric)}
+        for row, dataset, cell in doc.cells()
+        for metric in doc.columns[dataset]
+    )
+    return csv_text(columns, lines)
+
+
+def _csv_line(row: DocumentRow, cell: Outcome, metric: str) -> dict[str, Any]:
+    ours, paper = cell.summary(metric), cell.published
+    mean, std = paper.figures.get(metric, (None, None)) if paper else (None, None)
+    return {
+        "method": row.series or row.name,
+        "group": row.group,
+        "ratio": row.ratio,
+        "mean": ours.mean if ours else None,
+        "std": ours.std if ours else None,
+        "runs": len(ours.values) if ours else 0,
+        "paper_mean": paper.instead if paper and mean is None else mean,
+        "paper_std": std,
+        "difference": ours.mean - mean if ours and mean is not None else None,
+        "status": cell.status,
+        "config_hash": cell.config_hash if isinstance(cell, Measured) else None,
+    }

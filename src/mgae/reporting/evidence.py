@@ -14,10 +14,10 @@ from mgae.core.errors import RunDirectoryError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord
 from mgae.evaluation.links import held_out_scores
-from mgae.paper import Published, published
 from mgae.reporting.curves import Scored
 from mgae.reporting.links import StrongLinks, strong_links
 from mgae.runs.pipeline import seed_configs
+from mgae.runs.presets import Published, published
 from mgae.runs.results import RunResult, seed_result
 from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import Trial

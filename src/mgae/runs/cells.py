@@ -1,8 +1,20 @@
-"""A cell of a table: one configuration over its seeds, each run kept as soon as it is there.
+"""A cell of a table: one configuration over its seeds, each run kept as soon as it is finished.
 
-A cell's folder has a run directory ``seed-N`` for each seed. A cell that was broken off goes on
-where it stopped, inside a run too; one that is asked for more seeds keeps those it has; one whose
-settings or graph have changed begins anew.
+A cell's folder has a run directory ``seed-N`` for each seed. An interrupted cell continues where
+it stopped, inside a run too; if it is asked for more seeds, it keeps those it has; if its settings
+or its graph have changed, it starts again.
+
+Stored results stay valid when an option is added or renamed:
+
+- What is stored (``cell.json``, ``results/*.json``) is all settings. `same_settings` reads them
+  with today's classes, which fill in the default of an option that did not exist then and know
+  old names, and compares values. The stored checksum is never compared, so results stored with
+  the checksums of version 0.1, which covered all settings, match as well.
+- The checksum, which names a new cell's folder, covers only the settings that differ from the
+  defaults of their classes. `cell_folder` finds a folder of the same settings under any name.
+
+If the default of an option is changed, cells that were measured with the old one no longer match:
+they have stored its value.
 """
 
 from __future__ import annotations
@@ -24,10 +36,14 @@ from mgae.core.training.loop import EpochRecord
 from mgae.data.atomic import write_json
 from mgae.data.checks import checked
 from mgae.runs.config import RunConfig
+from mgae.runs.folders import read_json
 from mgae.runs.peakmemory import PeakMemory
 from mgae.runs.pipeline import Observer, evaluate, resume, run_opened, seed_configs
 from mgae.runs.results import RunResult, SeedResult, seed_result
 from mgae.runs.rundirectory import RunDirectory
+from mgae.settings import Settings
+
+_SEEDS = {"seed", "runs"}  # two cells that differ in these alone are the same
 
 
 @dataclass(frozen=True)
@@ -48,14 +64,14 @@ def run_cell(
     """Run what is missing of a cell, and read the rest.
 
     ``trained`` is the folder of a finished cell that differs in the evaluation alone: its models
-    are measured anew instead of being trained again.
+    are measured again instead of being trained again.
 
     Raises:
-        MGAEError: what the method says against the graph; nothing is left behind then.
-        RunDirectoryError: where the folder holds something that cannot be read.
+        MGAEError: if the method refuses the graph; nothing is left behind then.
+        RunDirectoryError: if the folder holds something that cannot be read.
     """
     observer = observer or Observer()
-    _begin(folder, _asked(config, graph), observer)
+    _begin(folder, config, fingerprint(graph), observer)
     try:
         seeds = [
             _finished(home, observer)
@@ -74,13 +90,13 @@ def run_cell(
 
 
 def finished_runs(config: RunConfig, folder: Path) -> int:
-    """How many of a cell's runs are there already."""
+    """Count the runs of a cell that are finished."""
     seeds = (folder / f"seed-{one.seed}" / "metrics.json" for one in seed_configs(config))
     return sum(file.exists() for file in seeds)
 
 
 def fingerprint(graph: Data) -> str:
-    """A checksum of all that a graph holds."""
+    """Return a checksum of everything in a graph."""
     if graph.get("checksum"):
         return str(graph.checksum)
     digest = hashlib.sha256(repr(graph.node_ids).encode())
@@ -92,38 +108,62 @@ def fingerprint(graph: Data) -> str:
 
 
 def settings_of(config: RunConfig) -> dict[str, Any]:
-    """What makes two cells the same: everything but the seeds."""
-    settings = config.model_dump(exclude_none=True, mode="json", exclude={"seed", "runs"})
-    # Cells were measured under this name: their checksums stay.
-    settings["evaluation"]["floors"] = settings["evaluation"].pop("heuristics")
-    return settings
+    """Return all settings of a cell, as they are stored."""
+    return config.model_dump(exclude_none=True, mode="json", exclude=_SEEDS)
+
+
+def same_settings(stored: Any, config: RunConfig) -> bool:
+    """Return whether stored settings are those of a configuration, whatever the seeds."""
+    wanted = {name: value for name, value in config if name not in _SEEDS}
+    try:
+        read = {
+            name: type(value)(**stored.get(name, {}))
+            if isinstance(value, Settings)
+            else stored.get(name, RunConfig.model_fields[name].default)
+            for name, value in wanted.items()
+        }
+    except (MGAEError, TypeError, AttributeError):
+        return False
+    return read == wanted and stored.keys() <= wanted.keys()
 
 
 def config_hash(config: RunConfig) -> str:
-    """A short checksum of a cell's settings."""
-    text = json.dumps(settings_of(config), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    """Return a short checksum of the settings that differ from their defaults."""
+    changed = config.model_dump(
+        exclude_none=True, exclude_defaults=True, mode="json", exclude=_SEEDS
+    )
+    return hashlib.sha256(json.dumps(changed, sort_keys=True).encode()).hexdigest()[:12]
 
 
-def _asked(config: RunConfig, graph: Data) -> dict[str, Any]:
-    return {"graph": fingerprint(graph), "settings": settings_of(config)}
+def cell_folder(parent: Path, config: RunConfig) -> Path:
+    """Return the folder below ``parent`` that has a cell's settings, or else a new one's name."""
+    new = parent / f"{config.label}-{config_hash(config)}"
+    if new.exists():
+        return new
+    others = sorted(parent.glob(f"{config.label}-*/cell.json"))
+    return next((file.parent for file in others if _fits(_stored(file), config)), new)
 
 
-def _begin(folder: Path, asked: dict[str, Any], observer: Observer) -> None:
+def _begin(folder: Path, config: RunConfig, graph: str, observer: Observer) -> None:
     file = folder / "cell.json"
-    if file.exists() and _stored(file) != asked:
-        observer.on_note(f"{folder.name}: the settings or the graph have changed, it begins anew")
-        shutil.rmtree(folder)
+    if file.exists():
+        stored = _stored(file)
+        if not _fits(stored, config) or stored["graph"] != graph:
+            changed = "the settings or the graph have changed"
+            observer.on_note(f"{folder.name}: {changed}, it begins anew")
+            shutil.rmtree(folder)
     folder.mkdir(parents=True, exist_ok=True)
     if not file.exists():
-        write_json(file, asked)
+        write_json(file, {"graph": graph, "settings": settings_of(config)})
 
 
 def _stored(file: Path) -> Any:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise RunDirectoryError(f"cannot read {file}: {error}: remove it") from None
+    return read_json(file, "remove it")
+
+
+def _fits(stored: Any, config: RunConfig) -> bool:
+    complete = isinstance(stored, dict) and {"graph", "settings"} <= stored.keys()
+    return complete and same_settings(stored["settings"], config)
 
 
 def _run_seed(
@@ -144,15 +184,15 @@ def _run_seed(
 
 
 def _finished(folder: Path, observer: Observer) -> SeedResult | None:
-    """A run's figures; a run whose files are damaged goes on from its last checkpoint."""
+    """Return a run's figures; a damaged one continues from its last checkpoint."""
     home = RunDirectory(folder)
     if not home.finished:
         return None
     try:
         return seed_result(home.metrics(), home.environment()["seconds"][0])
     except (RunDirectoryError, LookupError, TypeError, ValueError, AttributeError):
-        place = f"{folder.parent.name}/{folder.name}"
-        observer.on_note(f"{place}: its result is damaged, it runs again")
+        name = f"{folder.parent.name}/{folder.name}"
+        observer.on_note(f"{name}: its result is damaged, it runs again")
         (folder / "metrics.json").unlink()
         return None
 
@@ -167,7 +207,7 @@ def _measure_seed(config: RunConfig, folder: Path, trained: Path, observer: Obse
 
 @cache
 def _warm_up() -> None:
-    """Train on a ring: what the libraries load when first used is no method's memory."""
+    """Train on a ring, so that what libraries load on first use counts for no method."""
     nodes = torch.arange(8)
     edges = torch.stack([nodes, (nodes + 1) % 8])
     ring = checked(Data(edge_index=edges, num_nodes=8))
@@ -177,33 +217,32 @@ def _warm_up() -> None:
 
 
 def _stored_peak(folder: Path) -> int | None:
-    """What was measured; nothing where that was not written, or is damaged."""
+    """Return what was measured, or None if it was not written or is damaged."""
     try:
-        text = (folder / "memory.json").read_text(encoding="utf-8")
-        return int(json.loads(text)["peak_bytes"])
-    except (OSError, ValueError, LookupError, TypeError):
+        return int(read_json(folder / "memory.json")["peak_bytes"])
+    except (RunDirectoryError, ValueError, LookupError, TypeError):
         return None
 
 
 class _OneRun(Observer):
-    """Passes on how one run of a cell goes; the graph was shown before."""
+    """Report the progress of one run of a cell; the graph was reported before."""
 
     def __init__(self, observer: Observer, index: int) -> None:
         self.observer, self.index = observer, index
 
     def on_note(self, text: str) -> None:
-        """Once for all runs."""
+        """Report it once for all runs."""
         if self.index == 0:
             self.observer.on_note(text)
 
     def on_run(self, index: int, config: RunConfig) -> None:
-        """Under its number in the cell."""
+        """Report it under its number in the cell."""
         self.observer.on_run(self.index, config)
 
     def on_epoch(self, record: EpochRecord) -> None:
-        """As it is."""
+        """Report it as it is."""
         self.observer.on_epoch(record)
 
     def on_stage(self, text: str) -> None:
-        """As it is."""
+        """Report it as it is."""
         self.observer.on_stage(text)

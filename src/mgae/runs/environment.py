@@ -1,4 +1,4 @@
-"""What one needs to know of a machine to get the same numbers."""
+"""What must be known of a machine to get the same numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PACKAGES = (
 
 
 def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:
-    """Versions, hardware, seeds and seconds."""
+    """Return versions, hardware, seeds and seconds."""
     return {
         "versions": {"python": platform.python_version(), **dict(map(_version, _PACKAGES))},
         "commit": _commit(),
@@ -49,7 +49,7 @@ def _version(package: str) -> tuple[str, str | None]:
 
 
 def _commit() -> str | None:
-    """The commit of the source, where this is a checkout of it."""
+    """Return the commit of the source, if this is a checkout of it."""
     source = Path(__file__).parent
     if not (source.parents[2] / ".git").exists():
         return None

@@ -1,18 +1,24 @@
-"""Folders to write to: refused before any work is done for them, and shared with nobody."""
+"""Folders to write to, refused before any work is done for them; JSON that may be damaged."""
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 from mgae.core.errors import RunDirectoryError
 
 
 def check_free(path: Path) -> None:
-    """Refuse a place where no new run directory can be, before any work is done for it."""
+    """Refuse a path where no new run directory can be made.
+
+    Raises:
+        RunDirectoryError: if it is not empty, or cannot be written to.
+    """
     if path.is_dir() and any(path.iterdir()):
         raise RunDirectoryError(
             f"{path} is not empty: give another --out, or go on with --resume {path}"
@@ -21,7 +27,11 @@ def check_free(path: Path) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a folder that cannot be made or written to."""
+    """Refuse a folder that cannot be made or written to.
+
+    Raises:
+        RunDirectoryError: if it is a file, or below one, or not writable.
+    """
     nearest = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
     if not nearest.is_dir():
         raise RunDirectoryError(f"cannot write to {path}: {nearest} is a file")
@@ -31,9 +41,9 @@ def check_writable(path: Path) -> None:
 
 @contextmanager
 def new_folder(parent: Path, label: str) -> Iterator[Path]:
-    """``parent/label``, with a number behind it where that is taken; no other process gets it too.
+    """Make ``parent/label``, with a number behind it if that is taken by another process or run.
 
-    It goes again where nothing was put into it, and so does what had to be made above it.
+    If it stays empty, it is removed again, and so are the folders that were made above it.
 
     Raises:
         RunDirectoryError: if it cannot be made.
@@ -42,7 +52,7 @@ def new_folder(parent: Path, label: str) -> Iterator[Path]:
     above = [folder for folder in (parent, *parent.absolute().parents) if not folder.exists()]
     names = chain([label], (f"{label}-{number}" for number in count(2)))
     try:
-        path = next(filter(_made_now, (parent / name for name in names)))
+        path = next(filter(_make, (parent / name for name in names)))
     except OSError as error:
         raise RunDirectoryError(f"cannot write to {parent}: {error.strerror}") from None
     try:
@@ -53,10 +63,22 @@ def new_folder(parent: Path, label: str) -> Iterator[Path]:
                 folder.rmdir()
 
 
-def _made_now(path: Path) -> bool:
-    """Whether the folder is ours: choosing a free name and making it later would let two share."""
+def _make(path: Path) -> bool:
+    """Make a folder in one step, so that no two processes share it; return whether it is ours."""
     try:
         path.mkdir(parents=True)
     except FileExistsError:
         return False
     return True
+
+
+def read_json(path: Path, advice: str = "restore it, or move it away") -> Any:
+    """Return the content of a JSON file.
+
+    Raises:
+        RunDirectoryError: if it is not there, or is not JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RunDirectoryError(f"cannot read {path}: {error}: {advice}") from None

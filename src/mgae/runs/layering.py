@@ -1,4 +1,4 @@
-"""Settings as plain tables: read from files and texts, and laid over each other."""
+"""Settings as plain dictionaries: read from files and texts, and merged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mgae.settings import Settings
 
 
 def as_table(name: str, value: Any) -> dict[str, Any]:
-    """A section as a plain table; a bare text is the part's kind."""
+    """Return a section as a plain dictionary; a bare text is the part's kind."""
     if isinstance(value, Settings):
         return value.model_dump(exclude_none=True)
     if isinstance(value, str):
@@ -24,7 +24,7 @@ def as_table(name: str, value: Any) -> dict[str, Any]:
 
 
 def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay tables over each other, the later one winning, section by section.
+    """Merge dictionaries section by section; the later one wins.
 
     >>> merge({"mask": {"ratio": 0.7}}, {"mask": "directed"})
     {'mask': {'ratio': 0.7, 'kind': 'directed'}}
@@ -39,7 +39,7 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assignments(texts: Iterable[str]) -> dict[str, Any]:
-    """Read ``section.key=value`` texts; the value is TOML, or plain text where it is not.
+    """Read ``section.key=value`` texts; the value is TOML, or else plain text.
 
     >>> assignments(["mask.ratio=0.5", "encoder=sage"])
     {'mask': {'ratio': 0.5}, 'encoder': {'kind': 'sage'}}
@@ -65,7 +65,7 @@ def _toml_value(text: str) -> Any:
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """Read a TOML file as a plain table."""
+    """Read a TOML file as a plain dictionary."""
     try:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

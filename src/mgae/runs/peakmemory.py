@@ -1,4 +1,4 @@
-"""How much memory something took, measured."""
+"""Measure how much memory a block of code takes."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _EVERY_SECONDS = 0.005
 class PeakMemory:
     """The most resident memory above what the process held at the start.
 
-    Linux keeps the high-water mark itself and is asked for it. Elsewhere a thread looks every
-    5 ms, and a shorter peak may be missed. Before the start, memory that was freed goes back to
-    the system where that can be asked for: otherwise it would be taken again without being seen.
+    Linux keeps the high-water mark itself. Elsewhere a thread measures every 5 ms, and may miss a
+    shorter peak. Before the start, freed memory is returned to the system if possible: otherwise
+    it would be taken again without being counted.
 
     >>> with PeakMemory() as memory:
     ...     data = bytearray(b"x") * 2**26
@@ -36,11 +36,11 @@ class PeakMemory:
 
     @property
     def peak_bytes(self) -> int:
-        """The highest so far, less the start."""
+        """Return the highest so far, less the start."""
         return self._highest - self._start
 
     def __enter__(self) -> Self:
-        gc.collect(1)  # the young ones: what a run before this one left, at little cost
+        gc.collect(1)  # young objects: what an earlier run has left, at little cost
         _give_back()
         self._start = self._highest = self._resident()
         if not _reset_high_water():
@@ -65,13 +65,13 @@ class PeakMemory:
 
 
 def _give_back() -> None:
-    """Return free memory to the system, where the C library knows how (glibc)."""
+    """Return free memory to the system, if the C library can (glibc)."""
     if sys.platform == "linux" and hasattr(library := ctypes.CDLL(None), "malloc_trim"):
         library.malloc_trim(0)
 
 
 def _reset_high_water() -> bool:
-    """Set the kernel's mark back to what is resident now, if it lets us."""
+    """Reset the kernel's mark to what is resident now; return whether it is allowed."""
     try:
         _RESET.write_text("5", encoding="ascii")
     except OSError:
@@ -80,6 +80,6 @@ def _reset_high_water() -> bool:
 
 
 def _high_water() -> int:
-    """The kernel's mark, in bytes."""
+    """Return the kernel's mark, in bytes."""
     lines = _STATUS.read_text(encoding="ascii").splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))

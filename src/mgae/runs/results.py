@@ -1,12 +1,14 @@
-"""What a run gives back: each seed's figures, and their mean and spread."""
+"""The figures of a run: each seed's, and their mean and spread."""
 
 from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from mgae.runs.config import RunConfig
 
@@ -19,7 +21,7 @@ class SeedResult:
     """One seed's figures, in percent.
 
     Attributes:
-        test: by metric; None of it was looked at before training ended.
+        test: by metric; nothing reads it before training has ended.
         val: the validation edges' figures, at the chosen epoch.
         heuristics: the test figures of methods that learn nothing, by their name.
     """
@@ -41,13 +43,13 @@ class Summary:
     93.5
     """
 
-    values: list[float]
+    values: Annotated[list[float], Field(min_length=1)]
     mean: float
     std: float
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Summary:
-        """Mean and standard deviation of the values."""
+        """Return the mean and the standard deviation of the values."""
         spread = statistics.stdev(values) if len(values) > 1 else 0.0
         return cls(list(values), statistics.fmean(values), spread)
 
@@ -57,7 +59,7 @@ class Summary:
 
 @dataclass(frozen=True)
 class RunResult:
-    """All seeds of a run; ``directory`` is where its files are, if they were kept."""
+    """All seeds of a run; ``directory`` has its files, if they were kept."""
 
     config: RunConfig
     seeds: tuple[SeedResult, ...]
@@ -65,17 +67,17 @@ class RunResult:
 
     @property
     def test(self) -> dict[str, Summary]:
-        """The test figures, summarized over the seeds."""
+        """Return the test figures, summarized over the seeds."""
         return summarize([result.test for result in self.seeds])
 
     @property
     def val(self) -> dict[str, Summary]:
-        """The validation figures, summarized over the seeds."""
+        """Return the validation figures, summarized over the seeds."""
         return summarize([result.val for result in self.seeds])
 
     @property
     def heuristics(self) -> dict[str, dict[str, Summary]]:
-        """The heuristics' test figures, summarized over the seeds."""
+        """Return the heuristics' test figures, summarized over the seeds."""
         names = self.seeds[0].heuristics
         return {
             name: summarize([result.heuristics[name] for result in self.seeds]) for name in names
@@ -83,7 +85,7 @@ class RunResult:
 
     @property
     def shown(self) -> list[str]:
-        """The metrics that the protocol asks for: on OGB's graphs Hits@K, as they are ranked."""
+        """Return the metrics that the protocol asks for: Hits@K on OGB's graphs."""
         if "hard_mrr" in self.test:
             return [name for name in self.test if "hits@" not in name or name == "hard_hits@10"]
         if self.config.task == "nodes" or self.config.protocol == "strict":
@@ -93,17 +95,17 @@ class RunResult:
 
     @property
     def main_metric(self) -> str:
-        """The metric to rank by."""
+        """Return the metric to rank by."""
         return self.config.ranked_by if self.config.task == "links" else next(iter(self.test))
 
     @property
     def name(self) -> str:
-        """The method, and its encoder if it has one."""
+        """Return the method's name, with that of its encoder if it has one."""
         config = self.config
         return " ".join([config.method.kind, *([config.encoder.kind] if config.encoder else [])])
 
     def metrics(self) -> dict[str, Any]:
-        """What ``metrics.json`` holds: the same for the same seed, so no timings."""
+        """Return the content of ``metrics.json``: the same for the same seed, so no timings."""
         config = self.config
         return {
             "dataset": config.graph,
@@ -114,13 +116,15 @@ class RunResult:
             "seeds": [result.seed for result in self.seeds],
             "epochs": [result.epochs for result in self.seeds],
             "best_epochs": [result.best_epoch for result in self.seeds],
-            "test": _plain(self.test),
-            "val": _plain(self.val),
-            "heuristics": {name: _plain(figures) for name, figures in self.heuristics.items()},
+            "test": summaries_to_json(self.test),
+            "val": summaries_to_json(self.val),
+            "heuristics": {
+                name: summaries_to_json(figures) for name, figures in self.heuristics.items()
+            },
         }
 
     def to_json(self) -> dict[str, Any]:
-        """The metrics with the seconds of each run and the directory."""
+        """Return the metrics with the seconds of each run and the directory."""
         return {
             **self.metrics(),
             "seconds": [round(result.seconds, 3) for result in self.seeds],
@@ -129,7 +133,7 @@ class RunResult:
 
 
 def heading(metric: str) -> str:
-    """A metric's name as people write it.
+    """Return a metric's name as people write it.
 
     >>> heading("auc"), heading("macro_f1")
     ('AUC', 'macro f1')
@@ -138,7 +142,7 @@ def heading(metric: str) -> str:
 
 
 def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
-    """A single seed's figures, read back from its ``metrics.json``."""
+    """Return a single seed's figures, read back from its ``metrics.json``."""
 
     def first(figures: dict[str, Any]) -> Figures:
         return {name: summary["values"][0] for name, summary in figures.items()}
@@ -157,12 +161,10 @@ def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
 
 
 def summarize(figures: Sequence[Figures]) -> dict[str, Summary]:
-    """Each metric over the runs."""
+    """Return each metric over the runs."""
     return {name: Summary.of([run[name] for run in figures]) for name in figures[0]}
 
 
-def _plain(summaries: dict[str, Summary]) -> dict[str, Any]:
-    return {
-        name: {"values": summary.values, "mean": summary.mean, "std": summary.std}
-        for name, summary in summaries.items()
-    }
+def summaries_to_json(summaries: dict[str, Summary]) -> dict[str, Any]:
+    """Return values, mean and standard deviation by metric."""
+    return {name: asdict(summary) for name, summary in summaries.items()}

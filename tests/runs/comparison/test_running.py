@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from mgae.core.errors import ConfigError, RunDirectoryError, UnknownName, UnsupportedError
+from mgae.core.training import EpochRecord
 from mgae.runs.comparison import Comparison, compare
 from mgae.runs.comparison.running import configurations, trained_methods
 from mgae.runs.config import RunConfig
-from mgae.core.errors import ConfigError, RunDirectoryError, UnknownName, UnsupportedError
 from mgae.runs.pipeline import Observer, run
-from mgae.paper import paper_config
-from mgae.core.training import EpochRecord
+from mgae.runs.presets import paper_config
 from tests.conftest import toy_edges
 
 SMALL: dict[str, Any] = {
@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing is slow, and tested elsewhere."""
-    monkeypatch.setattr("mgae.runs.comparison.running.draw", lambda comparison, folder: None)
+    monkeypatch.setattr("mgae.runs.comparison.running.save", lambda figure, stem: None)
 
 
 class Watch(Observer):
@@ -145,9 +145,8 @@ def test_what_cannot_be_is_said_before_anything_is_trained(edges: str, tmp_path:
 
 def test_where_none_can_do_it_the_reason_is_the_error(edges: str, tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match=r"no method runs on .*: method 'graphmae'"):
-        compare(
-            edges, ["graphmae"], tmp_path / "out", **{**SMALL, "evaluation": {"heuristics": ()}}
-        )
+        bare = {**SMALL, "evaluation": {"heuristics": ()}}
+        compare(edges, ["graphmae"], tmp_path / "out", **bare)
 
 
 def test_all_is_every_method_that_trains() -> None:

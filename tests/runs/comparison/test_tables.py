@@ -10,9 +10,9 @@ import pytest
 
 from mgae.runs.cells import CellResult
 from mgae.runs.comparison import Comparison, Row
-from mgae.runs.comparison.drawing import draw, picture
-from mgae.runs.comparison.tables import to_csv, to_markdown
+from mgae.runs.comparison.tables import picture, to_csv, to_markdown
 from mgae.runs.config import RunConfig
+from mgae.runs.pictures import save
 from mgae.runs.results import RunResult, SeedResult
 
 
@@ -89,7 +89,7 @@ def test_the_picture_has_a_place_for_each_method(comparison: Comparison) -> None
     assert labels == ["gic", "dgi", "random-init", "adamic-adar"]
     kinds = {text.get_text() for text in figure.legends[0].get_texts()}
     assert kinds == {"methods", "heuristics: nothing is learned", "the paper's mean"}
-    draw(comparison, comparison.directory)
+    save(figure, comparison.directory / "comparison")
     assert (comparison.directory / "comparison.png").read_bytes()[:4] == b"\x89PNG"
     assert "<svg" in (comparison.directory / "comparison.svg").read_text()
 

@@ -1,6 +1,6 @@
-"""The paper's observations, each with the function that holds it against our figures."""
+"""The paper's observations, each with the function that compares it with our figures."""
 
-from mgae.paper.claims import kinds, links, nodes, ratios, variants
-from mgae.paper.claims.claim import CLAIMS, Claim
+from mgae.paper.claims import accuracy, masking
+from mgae.paper.claims.evidence import CLAIMS, Claim
 
-__all__ = ["CLAIMS", "Claim", "kinds", "links", "nodes", "ratios", "variants"]
+__all__ = ["CLAIMS", "Claim", "accuracy", "masking"]

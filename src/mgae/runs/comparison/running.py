@@ -1,4 +1,4 @@
-"""Running the methods one after another, each a cell that can be gone on with."""
+"""Run the methods one after another, each as a cell that can be continued."""
 
 from __future__ import annotations
 
@@ -12,19 +12,18 @@ from torch_geometric.data import Data
 from mgae.core.errors import MGAEError, RunDirectoryError, UnsupportedError
 from mgae.data.atomic import write_json, write_text
 from mgae.data.opening import open_graph
-from mgae.paper import paper_config
-from mgae.paper.document import read_json
 from mgae.registry import METHODS
 from mgae.runs.cells import run_cell
-from mgae.runs.comparison.drawing import draw
-from mgae.runs.comparison.tables import to_csv, to_markdown
+from mgae.runs.comparison.tables import picture, to_csv, to_markdown
 from mgae.runs.comparison.value import Comparison, Row
 from mgae.runs.config import RunConfig
-from mgae.runs.folders import check_free
+from mgae.runs.folders import check_free, read_json
 from mgae.runs.layering import as_table
+from mgae.runs.pictures import save
 from mgae.runs.pipeline import Observer
+from mgae.runs.presets import paper_config
 
-# What a heuristic takes from the settings that were given for all: it has no training.
+# What a heuristic takes of the settings that are given for all: it has no training.
 _OF_HEURISTICS = ("graph", "task", "protocol", "seed", "runs", "input", "split", "evaluation")
 
 
@@ -43,21 +42,21 @@ def compare(
     Args:
         graph: a dataset's name or a file.
         methods: their names; without any, all that train.
-        out: a directory; the same one again goes on with what is missing. Without it, a folder
+        out: a directory; the same one again continues with what is missing. Without it, a folder
             below ``runs/`` that is named after the graph and the task.
-        observer: is told how it goes.
+        observer: receives the progress.
         given: settings for all of them, as for `RunConfig`.
 
     Raises:
-        UnsupportedError: where none of the methods can do it.
-        RunDirectoryError: where ``out`` holds something else, or what cannot be read.
+        UnsupportedError: if none of the methods can do it.
+        RunDirectoryError: if ``out`` holds something else, or what cannot be read.
     """
     observer = observer or Observer()
     configs = configurations(methods or trained_methods(), {"graph": graph, **given})
     asked = _asked(configs[0], given)
-    folder = place(asked, None if out is None else Path(out))
+    folder = comparison_folder(asked, None if out is None else Path(out))
     for cell in folder.glob("cells/*/cell.json"):
-        read_json(cell)  # damage is told now, and not when tables are written without its figures
+        read_json(cell)  # damage is reported now, not when tables are written without its figures
     opened = _opened(configs[0], observer)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "asked.json", asked)
@@ -69,7 +68,7 @@ def compare(
         write(comparison)
     if not comparison.has_figures:
         raise UnsupportedError(f"no method runs on {graph}: {comparison.rows[0].refused}")
-    draw(comparison, folder)
+    save(picture(comparison), folder / "comparison")
     return comparison
 
 
@@ -82,17 +81,17 @@ def _opened(config: RunConfig, observer: Observer) -> Data:
 
 
 def trained_methods() -> list[str]:
-    """Every method that learns."""
+    """Return every method that learns."""
     return [entry.name for entry in METHODS if trains(entry.name)]
 
 
 def trains(name: str) -> bool:
-    """Whether a method learns, or is a heuristic."""
+    """Return whether a method learns, or is a heuristic."""
     return bool(getattr(METHODS[name].build, "trains", True))
 
 
 def configurations(methods: Sequence[str], given: dict[str, Any]) -> list[RunConfig]:
-    """One for each method, then one for each heuristic; none has heuristics of its own."""
+    """Return one for each method, then one for each heuristic; none has heuristics of its own."""
     names = list(dict.fromkeys(methods))
     first = paper_config(**given, method=names[0])
     for_heuristics = {key: value for key, value in given.items() if key in _OF_HEURISTICS}
@@ -109,18 +108,18 @@ def _without_heuristics(given: dict[str, Any]) -> RunConfig:
 
 
 def _asked(config: RunConfig, given: dict[str, Any]) -> dict[str, Any]:
-    """What makes two comparisons the same, whatever their methods and runs."""
+    """Return what makes two comparisons the same, whatever their methods and runs."""
     about = {key: getattr(config, key) for key in ("graph", "task", "protocol", "seed")}
     settings = {key: value for key, value in given.items() if key not in ("runs", *about)}
-    # As it will be read back: a tuple comes as a list.
+    # As it will be read back: a tuple becomes a list.
     return dict(json.loads(json.dumps({**about, "settings": settings})))
 
 
-def place(asked: dict[str, Any], out: Path | None) -> Path:
-    """The folder of a comparison: a new one, or the one where it was begun.
+def comparison_folder(asked: dict[str, Any], out: Path | None) -> Path:
+    """Return the folder of a comparison: a new one, or the one where it was begun.
 
     Raises:
-        RunDirectoryError: where ``out`` holds something else.
+        RunDirectoryError: if ``out`` holds something else.
     """
     if out is None:
         stem = f"runs/compare-{Path(asked['graph']).stem}-{asked['task']}"
@@ -145,13 +144,13 @@ def _row(config: RunConfig, folder: Path, graph: Data, observer: Observer) -> Ro
         cell = run_cell(config, folder / "cells" / name, graph, observer)
         return Row(config, trains(name), cell)
     except RunDirectoryError:
-        raise  # what is stored is damaged: that says nothing of the method
+        raise  # what is stored is damaged: this says nothing about the method
     except MGAEError as error:
         return Row(config, trains(name), refused=str(error))
 
 
 def write(comparison: Comparison) -> None:
-    """The tables so far."""
+    """Write the tables so far."""
     folder = comparison.directory
     if not comparison.has_figures:
         return

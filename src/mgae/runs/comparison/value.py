@@ -1,4 +1,4 @@
-"""What a comparison gives back."""
+"""The result of a comparison."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mgae.paper import Published, published
 from mgae.runs.cells import CellResult
 from mgae.runs.config import RunConfig
+from mgae.runs.presets import Published, published
 from mgae.runs.results import RunResult, Summary
-
-MIB = 2**20
 
 
 @dataclass(frozen=True)
@@ -33,34 +31,38 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The method's."""
+        """Return the method's name."""
         return self.config.method.kind
 
     @property
     def test(self) -> dict[str, Summary]:
-        """The test figures; none where the method refused."""
+        """Return the test figures; none if the method refused."""
         return self.cell.result.test if self.cell else {}
 
     @property
     def published(self) -> Published | None:
-        """What the paper printed."""
+        """Return what the paper printed."""
         return published(self.config)
+
+    def paper_mean(self, metric: str) -> float | None:
+        """Return the paper's mean, if it has one."""
+        return self.published.figures.get(metric, (None,))[0] if self.published else None
 
     @property
     def seconds(self) -> float | None:
-        """The mean over the runs, from the first epoch to the figures."""
+        """Return the mean over the runs, from the first epoch to the figures."""
         if self.cell is None:
             return None
         return statistics.fmean(seed.seconds for seed in self.cell.result.seeds)
 
     @property
     def peak_mib(self) -> float | None:
-        """The most that a run took above its start."""
+        """Return the most memory that a run took above its start."""
         peak = self.cell.peak_bytes if self.cell else None
-        return None if peak is None else peak / MIB
+        return None if peak is None else peak / 2**20
 
     def to_json(self) -> dict[str, Any]:
-        """Figures of every seed, seconds, memory, and the paper's."""
+        """Return figures of every seed, seconds, memory, and the paper's figures."""
         paper = self.published
         result = self.cell.result.to_json() if self.cell else {}
         return {
@@ -82,44 +84,44 @@ class Comparison:
 
     @property
     def config(self) -> RunConfig:
-        """Of the first method: graph, task, protocol, seeds are those of all."""
+        """Return the first method's: graph, task, protocol and seeds are those of all."""
         return self.rows[0].config
 
     @property
     def ranked(self) -> list[Row]:
-        """Trained methods with figures, the best first."""
+        """Return trained methods with figures, the best first."""
         return self._sorted([row for row in self.rows if row.trains and row.cell])
 
     @property
     def heuristics(self) -> list[Row]:
-        """What learns nothing, the best first."""
+        """Return what learns nothing, the best first."""
         return self._sorted([row for row in self.rows if not row.trains and row.cell])
 
     @property
     def refusals(self) -> list[Row]:
-        """Methods without figures."""
+        """Return methods without figures."""
         return [row for row in self.rows if row.refused]
 
     @property
     def metric(self) -> str:
-        """What is ranked by."""
+        """Return the metric to rank by."""
         return self._some_result.main_metric
 
     @property
     def metrics(self) -> list[str]:
-        """The columns of a table: what is ranked by, then what the protocol has besides."""
+        """Return the columns of a table: the metric to rank by, then others of the protocol."""
         others = [name for name in self._some_result.shown if name != self.metric]
-        # A stable sort: what hard negatives give goes before what random ones do.
+        # The sort is stable: figures on hard negatives come before those on random ones.
         return [self.metric, *sorted(others, key=lambda name: name == "mrr")[:2]]
 
     @property
     def has_figures(self) -> bool:
-        """Whether any method could do it."""
+        """Return whether any method could do it."""
         return any(row.cell for row in self.rows)
 
     def has_published(self, metric: str) -> bool:
-        """Whether the paper has a figure for one of the rows."""
-        return any(row.published and metric in row.published.figures for row in self.ranked)
+        """Return whether the paper has a figure for one of the rows."""
+        return any(row.paper_mean(metric) is not None for row in self.ranked)
 
     @property
     def _some_result(self) -> RunResult:
@@ -129,7 +131,7 @@ class Comparison:
         return sorted(rows, key=lambda row: -row.test[self.metric].mean)
 
     def to_json(self) -> dict[str, Any]:
-        """Everything, the ranked methods first."""
+        """Return everything, the ranked methods first."""
         config = self.config
         return {
             "dataset": config.graph,

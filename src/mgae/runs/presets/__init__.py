@@ -1,45 +1,61 @@
-"""The experiment files: one per method and task, with what the paper says and what it printed."""
+"""The paper's settings and figures: a file for each method and task in ``experiments/``.
+
+A file says what the paper states, what it leaves open and who chose it on what (``settings``,
+``datasets``, ``encoders``), what it printed (``published``), why a figure of ours misses that
+(``remarks``), and what a reader of the table must know of a row's settings (``notes``).
+"""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
+
+from pydantic import BaseModel, ConfigDict, model_serializer, model_validator
 
 from mgae.registry import PARTS, Entry
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import as_table, merge
 
+_PROTOCOL_SECTIONS = ("split", "evaluation")
 
-@dataclass(frozen=True)
-class Published:
+
+class Published(BaseModel):
     """Figures as printed: by metric the mean and the standard deviation, in percent.
 
-    ``instead`` is what stands there in place of figures: "OOM", out of memory.
+    ``instead`` is what is printed in place of figures: "OOM", out of memory.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     figures: dict[str, tuple[float, float]]
     source: str
     instead: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """By metric ``mean`` and ``std``, and the ``source``."""
-        figures = {name: {"mean": mean, "std": std} for name, (mean, std) in self.figures.items()}
-        told = {} if self.instead is None else {"instead": self.instead}
-        return {**figures, "source": self.source, **told}
-
+    @model_validator(mode="before")
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Published:
-        """What `to_json` gave; of an empty table no figures."""
-        rest = ("source", "instead")
-        figures = {name: (of["mean"], of["std"]) for name, of in stored.items() if name not in rest}
-        return cls(figures, stored.get("source", ""), stored.get("instead"))
+    def _from_json(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or "figures" in given:
+            return given
+        about = {name: given[name] for name in ("source", "instead") if name in given}
+        figures = {
+            name: (one.get("mean"), one.get("std")) if isinstance(one, Mapping) else one
+            for name, one in given.items()
+            if name not in about
+        }
+        return {"figures": figures, **about}
+
+    @model_serializer
+    def to_json(self) -> dict[str, Any]:
+        """Return ``mean`` and ``std`` by metric, and the ``source``."""
+        figures = {name: {"mean": mean, "std": std} for name, (mean, std) in self.figures.items()}
+        instead = {} if self.instead is None else {"instead": self.instead}
+        return {**figures, "source": self.source, **instead}
 
     def text(self, metric: str, spread: bool = True) -> str:
-        """A figure as printed; a dash where there is none."""
+        """Return a figure as printed, or a dash if there is none."""
         if metric not in self.figures:
             return self.instead or "–"
         mean, std = self.figures[metric]
@@ -47,7 +63,7 @@ class Published:
 
 
 def paper_config(**given: Any) -> RunConfig:
-    """A configuration with the experiment file's settings below the given ones.
+    """Return a configuration with the experiment file's settings below the given ones.
 
     The protocol ``strict`` takes the method's settings from there, and not the evaluation's.
 
@@ -71,43 +87,46 @@ def paper_config(**given: Any) -> RunConfig:
 
 
 def _kind(part: str, given: Mapping[str, Any], usual: Mapping[str, Any], first: RunConfig) -> str:
-    """Which kind of a part it is: as given, else as the experiment file says, else the default."""
+    """Return the kind of a part: as given, else as the experiment file says, else the default."""
     chosen = as_table(part, given.get(part) or {}).get("kind")
     kind: str = chosen or usual.get(part, {}).get("kind") or getattr(first, part).kind
     return kind
 
 
 def _applicable(usual: dict[str, Any], chosen: Entry) -> dict[str, Any]:
-    """What is said of a part, as far as the kind that was chosen knows it."""
+    """Return a part's settings as far as the chosen kind has them."""
     known = chosen.settings.model_fields
     return {**{key: value for key, value in usual.items() if key in known}, "kind": chosen.name}
 
 
 def published(config: RunConfig) -> Published | None:
-    """What the paper printed for this cell, if it has it."""
-    if config.protocol != "paper" or config.encoder is None:
-        return None
-    values = _experiment(config.method.kind, config.task).get("published", {})
-    row = values.get(config.graph, {})
-    figures = row.get(config.encoder.kind)
+    """Return what the paper printed for a configuration, if it has it."""
+    figures = _of_encoder("published", config)
     if figures is None:
         return None
+    source = _experiment(config.method.kind, config.task)["published"][config.graph]["source"]
     if isinstance(figures, str):
-        return Published({}, row["source"], figures)
-    pairs = {name: (float(mean), float(std)) for name, (mean, std) in figures.items()}
-    return Published(pairs, row["source"])
+        return Published(figures={}, source=source, instead=figures)
+    return Published(figures=figures, source=source)
 
 
 def remark(config: RunConfig) -> str | None:
-    """What the experiment file says of a cell's figure, as why it misses the paper's."""
-    if config.protocol != "paper" or config.encoder is None:
-        return None
-    remarks = _experiment(config.method.kind, config.task).get("remarks", {})
-    text: str | None = remarks.get(config.graph, {}).get(config.encoder.kind)
+    """Return what the experiment file says of a figure, such as why it misses the paper's."""
+    text: str | None = _of_encoder("remarks", config)
     return text
 
 
-_PROTOCOL_SECTIONS = ("split", "evaluation")
+def note(method: str, task: str, graph: str) -> str | None:
+    """Return what is to be said beside a table of a method's settings on a graph."""
+    notes = _experiment(method, task).get("notes", [])
+    return next((note["text"] for note in notes if graph in note["graphs"]), None)
+
+
+def _of_encoder(section: str, config: RunConfig) -> Any:
+    if config.protocol != "paper" or config.encoder is None:
+        return None
+    content = _experiment(config.method.kind, config.task).get(section, {})
+    return content.get(config.graph, {}).get(config.encoder.kind)
 
 
 @cache
