@@ -101,7 +101,7 @@ class RunConfig(Settings):
     def recalls(self) -> tuple[int, ...]:
         """Each K whose recall@K is measured."""
         monitored = monitored_recall(self.train.monitor)
-        return (*(self.evaluation.recall or ()), *([] if monitored is None else [monitored]))
+        return (*self.evaluation.recall, *([] if monitored is None else [monitored]))
 
     @property
     def ranked_by(self) -> str:

@@ -59,10 +59,8 @@ class EncoderSettings(PartSettings):
     hidden_channels: int = Field(128, ge=1, description="d, the width of every layer")
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout between layers")
     feature_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on the node features")
-    # None, not false: a setting that is left out keeps the checksum of cells measured before it.
-    drop_outputs: bool | None = Field(
-        None,
-        description="the decoder too reads a layer after its dropout; absent: the next layer alone",
+    drop_outputs: bool = Field(
+        False, description="the decoder too reads a layer after its dropout, not the next one alone"
     )
     act: Literal["relu", "elu", "prelu", "tanh", "none"] = Field(
         "relu", description="activation after a layer"
@@ -134,10 +132,10 @@ class MLPSettings(DecoderSettings):
     num_layers: int = Field(2, ge=1, description="linear layers of the MLP")
     hidden_channels: int = Field(256, ge=1, description="D, the width of its hidden layers")
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout on its hidden layers")
-    precision: Literal["float32", "bfloat16"] | None = Field(
-        None,
-        description="what its first layer multiplies in while it trains; absent: float32, as where "
-        "the processor has no instructions for bfloat16",
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32",
+        description="what its first layer multiplies in while it trains; float32 if the processor "
+        "has no instructions for bfloat16",
     )
 
 

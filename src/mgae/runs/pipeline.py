@@ -122,7 +122,7 @@ def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | No
         official = graph.get(f"{part}_edges")
         drawn = int(getattr(config.split, f"{part}_ratio") * message.pairs.size(1))
         held += drawn if official is None else official.size(1)
-    return too_costly(message, held, config.evaluation.hard_negatives or 0)
+    return too_costly(message, held, config.evaluation.hard_negatives)
 
 
 def resume(path: str | Path, observer: Observer | None = None) -> RunResult:

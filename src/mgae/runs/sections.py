@@ -80,11 +80,11 @@ class EvaluationSettings(Settings):
         False, description="encode the test from validation edges too; OGB allows it on collab only"
     )
 
-    hard_negatives: int | None = Field(
-        None, ge=0, description="pairs per held-out edge that look like edges; 0 or absent: none"
+    hard_negatives: int = Field(
+        0, ge=0, description="pairs per held-out edge that look like edges; 0: none"
     )
-    recall: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(
-        None, description="K of recall@K, which ranks all nodes; absent: what train.monitor asks"
+    recall: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (), description="K of recall@K, which ranks all nodes, besides what train.monitor asks"
     )
 
     @model_validator(mode="before")

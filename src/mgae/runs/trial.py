@@ -57,7 +57,7 @@ class Trial:
 
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """Add the hard negatives that the configuration asks for, unless they are too costly."""
-        count = self.config.evaluation.hard_negatives or 0
+        count = self.config.evaluation.hard_negatives
         parts = hard_parts(self.config.train.monitor)
         sizes = {part: split.pairs(part)[0].size(1) for part in parts}
         missing = [part for part, size in sizes.items() if size and split.num_hard(part) != count]
