@@ -45,7 +45,8 @@ def serve(
 
 
 def _require_packages() -> None:
-    missing = [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]
+    modules = {"fastapi": "fastapi", "uvicorn": "uvicorn", "prometheus-client": "prometheus_client"}
+    missing = [name for name, module in modules.items() if not importlib.util.find_spec(module)]
     if missing:
         raise UnsupportedError(
             f"mgae serve needs {' and '.join(missing)}: pip install 'mgae[serve]'"

@@ -21,7 +21,7 @@ from mgae.runs.results import RunResult, seed_result
 from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import Trial
 from mgae.serving.calibration import Calibration
-from mgae.serving.maps import NodeMap, Projection, node_map
+from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.predictor import Predictor
 
 MOST_POINTS = 4000
@@ -101,4 +101,4 @@ def _map(predictor: Predictor, projection: Projection) -> NodeMap | None:
         embeddings = predictor.embed()
     except UnsupportedError:
         return None
-    return node_map(embeddings, predictor.graph, MOST_POINTS, predictor.config.seed, projection)
+    return draw_map(embeddings, predictor.graph, MOST_POINTS, predictor.config.seed, projection)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Literal
 
 import networkx as nx
@@ -48,7 +47,7 @@ class NodeMap:
     projection: Projection
 
 
-def node_map(
+def draw_map(
     embeddings: Floats, graph: Data, most: int, seed: int, projection: Projection = "pca"
 ) -> NodeMap:
     """At most ``most`` nodes of ``graph`` by their ``embeddings`` [num_nodes, width].
@@ -62,11 +61,6 @@ def node_map(
     groups, names, grouping = _groups(embeddings, graph, nodes, seed)
     xy = _unit_square(places(_directions(embeddings[nodes].astype(np.float64)), seed))
     return NodeMap(nodes, xy, groups[nodes], names, grouping, projection)
-
-
-def palette() -> str:
-    """The style sheet with the groups' colors, light and dark."""
-    return (resources.files("mgae.serving") / "palette.css").read_text(encoding="utf-8")
 
 
 def best_projection() -> Projection:

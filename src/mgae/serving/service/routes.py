@@ -13,17 +13,18 @@ from mgae.serving.maps import NodeMap
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes
 from mgae.serving.service.guard import segment_text
-from mgae.serving.service.limits import MOST_ID_LENGTH, MOST_K, MOST_NEIGHBORS, MOST_SUGGESTIONS
 from mgae.serving.service.problems import documented
 
-Text = Annotated[str, Query(max_length=MOST_ID_LENGTH, description="a part of an id")]
-Some = Annotated[int, Query(ge=1, le=MOST_SUGGESTIONS, description="how many at most")]
-Id = Annotated[str, Path(max_length=MOST_ID_LENGTH, description="the node's own id")]
-Count = Annotated[int, Query(ge=1, le=MOST_K, description="how many")]
+Text = Annotated[str, Query(max_length=shapes.MOST_ID_LENGTH, description="a part of an id")]
+Some = Annotated[int, Query(ge=1, le=shapes.MOST_SUGGESTIONS, description="how many at most")]
+Id = Annotated[str, Path(max_length=shapes.MOST_ID_LENGTH, description="the node's own id")]
+Count = Annotated[int, Query(ge=1, le=shapes.MOST_K, description="how many")]
 Exact = Annotated[
     bool | None, Query(description="rank all nodes, or candidates only; absent: by size")
 ]
-Most = Annotated[int, Query(ge=0, le=MOST_NEIGHBORS, description="neighbors to list at most")]
+Most = Annotated[
+    int, Query(ge=0, le=shapes.MOST_NEIGHBORS, description="neighbors to list at most")
+]
 _SCALE = 65535
 
 

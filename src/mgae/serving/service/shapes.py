@@ -6,14 +6,25 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, StrictStr
 
-from mgae.serving.service.limits import (
-    MOST_FEATURES,
-    MOST_ID_LENGTH,
-    MOST_K,
-    MOST_NEW_EDGES,
-    MOST_NEW_NODES,
-    MOST_PAIRS,
-)
+# How much one request may ask for.
+MOST_K = 1000
+MOST_PAIRS = 10_000
+MOST_NEW_NODES = 100
+MOST_NEW_EDGES = 10_000
+MOST_FEATURES = 100_000
+MOST_SUGGESTIONS = 100
+MOST_NEIGHBORS = 1000
+MOST_MAP_POINTS = 20_000
+MOST_ID_LENGTH = 1000
+MOST_BYTES = 4 * 2**20
+
+LIMITS = {
+    "k": MOST_K,
+    "pairs": MOST_PAIRS,
+    "new_nodes": MOST_NEW_NODES,
+    "new_edges": MOST_NEW_EDGES,
+    "request_bytes": MOST_BYTES,
+}
 
 NodeId = (
     Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
