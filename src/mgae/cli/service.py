@@ -54,7 +54,7 @@ def _require_packages() -> None:
 
 
 def _check_access(host: str, token: str | None) -> None:
-    """Nobody is let in by mistake: what others can reach needs a token."""
+    """Require a token if others can reach the service."""
     if token is not None and len(token) < _SHORTEST_TOKEN:
         raise ConfigError(
             f"--token must have at least {_SHORTEST_TOKEN} characters, got {len(token)}"
@@ -71,7 +71,7 @@ def _check_access(host: str, token: str | None) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address.
+    """Return whether only this machine can reach an address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, False)

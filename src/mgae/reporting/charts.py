@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from mgae.core.training.state import EpochRecord
 from mgae.reporting import svg
-from mgae.reporting.curves import Curve, Scored, histogram, precision_recall, reliability, roc
+from mgae.reporting.scorecurves import Curve, Scored, histogram, precision_recall, reliability, roc
 from mgae.reporting.svg import Plot
 from mgae.runs.results import heading
 from mgae.serving.calibration import Calibration

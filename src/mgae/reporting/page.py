@@ -1,29 +1,54 @@
-"""The page of a run: one file that needs nothing else."""
+"""Write ``report.html``, the page of a run: one file that needs nothing else."""
 
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
+from mgae.core.errors import RunDirectoryError
+from mgae.data.atomic import write_text
 from mgae.data.datasets.catalogue import statistics
 from mgae.data.ids import counted
 from mgae.evaluation import metrics
 from mgae.registry import PARTS
 from mgae.reporting import charts
-from mgae.reporting.evidence import Evidence
+from mgae.reporting.gathering import Evidence, gather
 from mgae.reporting.svg import TEMPLATES
 from mgae.runs.config import RunConfig
 from mgae.runs.results import heading
+from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.sections import LOSS
+from mgae.serving.maps import Projection
 from mgae.version import __version__
 
+REPORT = "report.html"
 _TASKS = {"links": "link prediction", "nodes": "node classification"}
 _PART_NAMES = {"test": "test", "val": "validation"}
 _COLORS = {"community": "the Louvain community", "cluster": "the k-means cluster"}
 _TILES = 3
 
 
-def page(evidence: Evidence) -> str:
+def write_report(path: str | Path, projection: Projection = "pca") -> Path:
+    """Write ``report.html`` into the directory of a finished run, and return its path.
+
+    Raises:
+        RunDirectoryError: if there is no finished run, or nothing can be written.
+    """
+    directory = RunDirectory.open(Path(path))
+    if not directory.finished:
+        raise RunDirectoryError(
+            f"{path} is not finished: go on with mgae train --resume {path} first"
+        )
+    text = render(gather(directory.path, projection))
+    try:
+        write_text(directory.path / REPORT, text)
+    except OSError as error:
+        raise RunDirectoryError(f"cannot write to {path}: {error.strerror}") from None
+    return directory.path / REPORT
+
+
+def render(evidence: Evidence) -> str:
     """Return the whole HTML text; everything of the user's is escaped."""
     result = evidence.result
     return TEMPLATES.get_template("report.html").render(

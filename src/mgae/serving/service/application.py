@@ -1,4 +1,4 @@
-"""The whole service as an ASGI application."""
+"""Build the whole service as an ASGI application."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
-from mgae.core.encoders import EncoderSettings
-from mgae.core.errors import UnsupportedError
 from mgae.data.datasets.catalogue import statistics
-from mgae.serving.maps import NodeMap, draw_map
+from mgae.runs.results import RunResult
+from mgae.serving.maps import NodeMap
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes, telemetry
 from mgae.serving.service.guard import Credentials, Guard
@@ -42,7 +41,7 @@ def create_app(
     Args:
         predictor: the model; it is warmed up here, so that the first request does not wait.
         token: what every request but ``GET /health`` must bring; None: nothing.
-        hosts: the names that the service answers to where there is no token.
+        hosts: the names that the service answers to if there is no token.
         test: the run's test figures, in percent.
     """
     node_map = _warm_up(predictor)
@@ -111,26 +110,22 @@ def _warm_up(predictor: Predictor) -> NodeMap | None:
     predictor.neighbors(first)
     predictor.find("", 1)
     predictor.recommend(first, 1)
-    try:
+    if predictor.embeds:
         predictor.similar(first, 1)
-        embeddings = predictor.embed()
-    except UnsupportedError:
-        return None
-    return draw_map(embeddings, predictor.graph, shapes.MOST_MAP_POINTS, predictor.config.seed)
+    return predictor.map(shapes.MOST_MAP_POINTS)
 
 
 def _info(predictor: Predictor, node_map: NodeMap | None, test: dict[str, float]) -> shapes.Info:
     config, graph = predictor.config, predictor.graph
     counts = statistics(graph)
     width = None if node_map is None else int(predictor.embed([predictor.node_ids[0]]).shape[1])
-    encoder = [config.encoder.kind] if isinstance(config.encoder, EncoderSettings) else []
     return shapes.Info(
         graph=Path(config.graph).name,
         nodes=predictor.num_nodes,
         edges=counts["edges"],
         features=0 if graph.x is None else graph.x.size(1),
         directed=not graph.undirected,
-        method=" ".join([config.method.kind, *encoder]),
+        method=RunResult(config, ()).name,
         task=config.task,
         protocol=config.protocol,
         embedding_width=width,
