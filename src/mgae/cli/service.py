@@ -95,11 +95,14 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _application(run: Path, number: int, host: str, token: str | None) -> Any:
     import torch
+    from prometheus_client import disable_created_metrics
 
     from mgae.runs.rundirectory import RunDirectory
     from mgae.serving import Predictor
     from mgae.serving.service.application import LOOPBACK, create_app
 
+    # Otherwise each route has a second series, with its time of creation.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     torch.set_num_threads(1)  # requests share the cores, not parts of one request
     figures = RunDirectory.open(run).run(number).metrics()["test"]
     test = {name: summary["mean"] for name, summary in figures.items()}

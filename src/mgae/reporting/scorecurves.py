@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from mgae.evaluation.metrics import Floats
+from mgae.serving.maps import spread
 
 _POINTS = 300
 _BINS = 36
@@ -84,5 +85,5 @@ def histogram(scored: Scored) -> tuple[Floats, Floats, Floats]:
 
 def _thin(x: Floats, y: Floats) -> Curve:
     """Keep at most so many points as a screen can show; the first and the last stay."""
-    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), _POINTS)).round().astype(int))
+    kept = spread(len(x), _POINTS)
     return Curve(x[kept], y[kept])
