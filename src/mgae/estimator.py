@@ -15,8 +15,7 @@ from mgae.data.checks import checked
 from mgae.data.opening import as_graph
 from mgae.runs.config import RunConfig
 from mgae.runs.trial import Trial
-from mgae.serving.features import require_same_features
-from mgae.serving.newcomers import require_inductive
+from mgae.serving.newcomers import require_inductive, require_same_features
 from mgae.serving.predictor import Predictor
 
 

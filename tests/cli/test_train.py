@@ -187,6 +187,29 @@ def test_a_signal_leaves_a_checkpoint_and_says_how_to_go_on(
     assert_same(out, whole)
 
 
+def test_a_second_writer_is_refused_at_once_and_damages_nothing(
+    tmp_path: Path, whole: Path
+) -> None:
+    out = tmp_path / "run"
+    with start(out) as process:
+        wait_for_epoch(out, 3)
+        process.send_signal(signal.SIGSTOP)  # it holds the lock for as long as this test needs
+        try:
+            second = mgae("train", "--resume", str(out), cwd=tmp_path)
+            reader = mgae("evaluate", str(out), cwd=tmp_path)
+        finally:
+            process.send_signal(signal.SIGCONT)
+        assert process.wait(timeout=120) == 0
+    message = f"mgae: another process is writing to {out}: wait until it ends, or give another"
+    assert (second.returncode, second.stdout) == (2, "")
+    *graph, refusal = second.stderr.splitlines()
+    assert refusal.startswith(message)
+    assert all("2,708 nodes" in line for line in graph)
+    assert "is not finished" in reader.stderr  # it was read, and nobody waited
+    assert_same(out, whole)
+    assert not (out / ".lock").exists()
+
+
 def test_evaluating_a_run_again_gives_its_figures(tmp_path: Path, whole: Path) -> None:
     done = mgae("evaluate", str(whole), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mgae.evaluation import metrics
-from mgae.reporting.curves import Scored, histogram, precision_recall, reliability, roc
+from mgae.reporting.scorecurves import Scored, histogram, precision_recall, reliability, roc
 
 SCORED = Scored(np.array([3.0, 1.0]), np.array([2.0, 0.0]))
 

@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.data import checked
-from mgae.reporting.links import strong_links
+from mgae.reporting.stronglinks import strong_links
 from mgae.serving import Predictor
 from tests.serving.test_predictor import named, ran
 
@@ -69,13 +69,13 @@ def test_a_graph_with_too_many_paths_is_sampled(
 ) -> None:
     predictor = Predictor.load(ran(tmp_path / "run", named(num_nodes=40, num_edges=150)))
     everything = strong_links(predictor)
-    monkeypatch.setattr("mgae.reporting.links._MOST_PATHS", 500)
-    monkeypatch.setattr("mgae.reporting.links._MOST_SCORED", 20)
+    monkeypatch.setattr("mgae.reporting.stronglinks._MOST_PATHS", 500)
+    monkeypatch.setattr("mgae.reporting.stronglinks._MOST_SCORED", 20)
     some = strong_links(predictor)
     assert some.num_scored == 20
     assert some.num_heads < everything.num_heads == 40
     assert 20 < some.num_candidates < everything.num_candidates
-    monkeypatch.setattr("mgae.reporting.links._MOST_SCORED", 10**6)
+    monkeypatch.setattr("mgae.reporting.stronglinks._MOST_SCORED", 10**6)
     every = strong_links(predictor, 10**6)
     pairs = [frozenset((link.source, link.target)) for link in every.links]
     assert len(pairs) == len(set(pairs))

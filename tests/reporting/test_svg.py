@@ -41,4 +41,4 @@ def test_names_are_escaped() -> None:
     assert "<x>" not in drawn
     assert "<t>" not in drawn
     assert "<n>" not in drawn
-    assert 'aria-label="&quot;&lt;name&gt;&quot;"' in drawn
+    assert 'aria-label="&#34;&lt;name&gt;&#34;"' in drawn

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mgae.core.errors import GraphError
-from mgae.serving.nodes import NodeIndex
+from mgae.serving.nodeindex import NodeIndex
 
 NAMES = NodeIndex(["alice", "bob", "Bobby", "carol", "jim bob"])
 NUMBERS = NodeIndex([-3, 7, 70, 700, 17])
@@ -48,7 +48,7 @@ def test_an_unknown_id_is_one_line_with_a_near_one() -> None:
 
 
 def test_texts_have_their_places() -> None:
-    assert NUMBERS.places_of(pa.array(["17", "018", "-3"])).tolist() == [4, -1, 0]
+    assert NUMBERS.numbers_of(pa.array(["17", "018", "-3"])).tolist() == [4, -1, 0]
 
 
 def test_ids_must_be_distinct() -> None:
@@ -65,4 +65,4 @@ def test_other_ids_than_numbers_and_texts_are_texts_in_a_table() -> None:
 def test_every_id_is_found_by_itself(ids: list[str]) -> None:
     nodes = NodeIndex(ids)
     assert [nodes.position(node) for node in ids] == list(range(len(ids)))
-    assert nodes.places_of(nodes.texts).tolist() == list(range(len(ids)))
+    assert nodes.numbers_of(nodes.texts).tolist() == list(range(len(ids)))

@@ -11,9 +11,8 @@ from mgae.core.methods.base import Encoded, Method, build_method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph
 from mgae.runs.config import RunConfig
-from mgae.serving.candidates import FaissIndex, PlainIndex, tangent
-from mgae.serving.neighbors import Neighbors
-from mgae.serving.ranking import Ranking, best
+from mgae.serving.candidates import FaissIndex, Neighbors, PlainIndex, tangent
+from mgae.serving.ranker import Ranking, best
 from tests.conftest import toy_graph
 
 

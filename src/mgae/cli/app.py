@@ -1,4 +1,4 @@
-"""``mgae``: the commands, and what becomes of an error.
+"""Define ``mgae``: the commands, and how errors are printed.
 
 Nothing here loads torch before a command needs it.
 """
@@ -11,16 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import (
-    comparing,
-    graphs,
-    lists,
-    reporting,
-    reproducing,
-    service,
-    serving,
-    training,
-)
+from mgae.cli import comparing, graphs, reproducing, service, serving, training
 from mgae.cli.running import Interrupted
 from mgae.core.errors import MGAEError
 from mgae.version import __version__
@@ -53,7 +44,7 @@ app.command("train")(training.train)
 app.command("evaluate")(training.evaluate)
 app.command("compare")(comparing.compare)
 app.command("reproduce")(reproducing.reproduce)
-app.command("report")(reporting.report)
+app.command("report")(training.report)
 app.command("embed")(serving.embed)
 app.command("score")(serving.score)
 app.command("recommend")(serving.recommend)
@@ -61,11 +52,11 @@ app.command("similar")(serving.similar)
 app.command("serve")(service.serve)
 app.add_typer(graphs.datasets, name="datasets")
 app.command("inspect")(graphs.inspect)
-app.command("methods")(lists.methods)
+app.command("methods")(graphs.methods)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run a command; a problem that the user can mend is one line on stderr."""
+    """Run a command; print a problem that the user can solve as one line on stderr."""
     try:
         outcome: Any = app(arguments, standalone_mode=False)
     except MGAEError as error:

@@ -1,4 +1,4 @@
-"""``mgae datasets`` and ``mgae inspect``."""
+"""``mgae datasets``, ``mgae inspect`` and ``mgae methods``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ def listed(context: typer.Context, as_json: Json = False) -> None:
     """List the datasets that can be named, or get some of them."""
     if context.invoked_subcommand is not None:
         return
-    from mgae.cli.tables import print_rows
     from mgae.data.datasets.catalogue import dataset_state
     from mgae.registry import DATASETS
 
@@ -36,10 +35,7 @@ def listed(context: typer.Context, as_json: Json = False) -> None:
         }
         for entry in DATASETS
     ]
-    if as_json:
-        typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-    else:
-        print_rows(rows, _COLUMNS)
+    _print_list(rows, _COLUMNS, as_json)
 
 
 @datasets.command("get")
@@ -82,7 +78,7 @@ def inspect(
     from mgae.data.opening import open_graph
     from mgae.runs.memory import training_bytes
     from mgae.runs.presets import paper_config
-    from mgae.serving.tables import check_out
+    from mgae.serving.outfiles import check_out
 
     if plot is not None:
         check_out(plot, (".png", ".svg", ".pdf"), graph, features, labels, option="--plot")
@@ -92,26 +88,46 @@ def inspect(
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
         data = open_graph(graph, InputSettings(**given), progress.on_share)
-    found = {**inspect_graph(data), "notes": list(data.get("notes") or [])}
+    inspected = {**inspect_graph(data), "notes": list(data.get("notes") or [])}
     need = training_bytes(paper_config(graph=graph), MessageGraph.of(data))
-    found["suggestion"]["memory_mib"] = round(need / 2**20)
+    inspected["suggestion"]["memory_mib"] = round(need / 2**20)
     if plot is not None:
         plot_degrees(data, plot)
     if as_json:
-        typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(inspected, indent=2, ensure_ascii=False))
     else:
-        _print_findings(data.get("name") or graph, found)
+        _print_inspection(data.get("name") or graph, inspected)
 
 
-def _print_findings(name: str, found: dict[str, Any]) -> None:
+def methods(as_json: Json = False) -> None:
+    """List the methods, and the parts that can be swapped."""
+    from mgae.registry import METHODS, PARTS
+
+    rows = [
+        {"what": registry.what, "name": entry.name, "summary": entry.summary, "paper": entry.paper}
+        for registry in (METHODS, *PARTS.values())
+        for entry in registry
+    ]
+    _print_list(rows, ("what", "name", "summary"), as_json)
+
+
+def _print_list(rows: list[dict[str, Any]], columns: tuple[str, ...], as_json: bool) -> None:
+    if as_json:
+        return typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+    from mgae.cli.tables import print_rows
+
+    return print_rows(rows, columns)
+
+
+def _print_inspection(name: str, inspected: dict[str, Any]) -> None:
     typer.echo(name)
-    for key, value in found.items():
+    for key, value in inspected.items():
         if key not in ("notes", "suggestion") and value is not None:
             typer.echo(f"  {_words(key):18} {_readable(value)}")
-    advice = found["suggestion"]
+    advice = inspected["suggestion"]
     typer.echo(f"  {'start with':18} --mask {advice['mask']} ({advice['reason']}),")
     typer.echo(f"  {'':18} K = {advice['num_layers']}, about {advice['memory_mib']:,} MiB")
-    for note in found["notes"]:
+    for note in inspected["notes"]:
         typer.echo(f"  note: {note}")
 
 

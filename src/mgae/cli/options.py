@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Define options that several commands share."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Missing = Annotated[
 
 
 def at_least_one(option: str) -> Callable[[str], int]:
-    """A reader of counts.
+    """Return a parser of counts.
 
     >>> at_least_one("--runs")("2")
     2
@@ -50,9 +50,9 @@ def at_least_one(option: str) -> Callable[[str], int]:
 
 
 def input_table(**given: Any) -> dict[str, Any]:
-    """The settings of ``[input]`` that were given, also empty ones.
+    """Return the settings of ``[input]`` that were given, also empty ones.
 
-    An option of an unset shell variable is empty: who gave it wants to know.
+    An option of an unset shell variable is empty, which is an error that is reported later.
 
     >>> input_table(features="", labels=None, directed=False)
     {'features': ''}

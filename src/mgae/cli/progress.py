@@ -1,4 +1,4 @@
-"""A progress bar with loss and validation score; silent where nobody would see it."""
+"""Draw progress bars on stderr; silent if it is no terminal."""
 
 from __future__ import annotations
 
@@ -22,8 +22,21 @@ from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import Observer
 
 
-class StageProgress:
-    """One bar for reading or fetching; silent where nobody would see it."""
+class _Drawn:
+    """Draw a bar from the beginning to the end of a block."""
+
+    progress: Progress
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+
+class StageProgress(_Drawn):
+    """Draw one bar for reading or fetching."""
 
     def __init__(self, shown: bool = True) -> None:
         console = Console(stderr=True, markup=False)
@@ -33,24 +46,17 @@ class StageProgress:
         self.progress = Progress(*columns, console=console, disable=hidden, transient=True)
         self.bar = self.progress.add_task("", total=None)
 
-    def __enter__(self) -> Self:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.progress.stop()
-
     def on_share(self, stage: str, share: float) -> None:
-        """A stage, and how much of the whole is done."""
+        """Show a stage, and how much of the whole is done."""
         self.progress.update(self.bar, description=stage, completed=share, total=1.0)
 
     def on_bytes(self, file: str, done: int, total: int | None) -> None:
-        """A file, and how many of its bytes are here."""
+        """Show a file, and how many of its bytes are here."""
         self.progress.update(self.bar, description=file, completed=done, total=total)
 
 
-class ProgressObserver(Observer):
-    """Draws on stderr, so that stdout holds the result alone."""
+class ProgressObserver(_Drawn, Observer):
+    """Draw a bar with loss and validation score; stdout holds the result alone."""
 
     def __init__(self, shown: bool) -> None:
         self.console = Console(stderr=True, quiet=not shown, markup=False)
@@ -67,37 +73,30 @@ class ProgressObserver(Observer):
         self.bar = self.progress.add_task("", state="", visible=False)
         self.cell, self.monitor, self.best = "", "auc", 0.0
 
-    def __enter__(self) -> Self:
-        self.progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.progress.stop()
-
     def on_graph(self, graph: Data) -> None:
-        """Say what came in."""
+        """Print the counts and notes of the graph."""
         counts = ", ".join(f"{count:,} {what}" for what, count in statistics(graph).items())
         self.console.print(f"{graph.get('name') or 'graph'}: {counts}", highlight=False)
         for note in graph.get("notes") or ():
             self.on_note(note)
 
     def on_note(self, text: str) -> None:
-        """A line of its own."""
+        """Print a line of its own."""
         self.console.print(f"note: {text}", highlight=False, soft_wrap=True)
 
     def on_cell(self, name: str, index: int, count: int) -> None:
-        """Its name goes before the run's."""
+        """Show its name before the run's."""
         self.cell = f"{name} ({index + 1}/{count}), "
 
     def on_run(self, index: int, config: RunConfig) -> None:
-        """A fresh bar."""
+        """Start a new bar."""
         self.monitor, self.best = config.train.monitor, 0.0
         description = f"{self.cell}run {index + 1}, seed {config.seed}"
         total = config.train.epochs
         self.progress.reset(self.bar, total=total, description=description, state="", visible=True)
 
     def on_epoch(self, record: EpochRecord) -> None:
-        """Move on."""
+        """Advance the bar."""
         self.best = max(self.best, record.score or 0.0)
         state = f"loss {record.loss:.3f}"
         if self.monitor != LOSS:
@@ -105,5 +104,5 @@ class ProgressObserver(Observer):
         self.progress.update(self.bar, completed=record.epoch, state=state)
 
     def on_stage(self, text: str) -> None:
-        """Name what takes its time."""
+        """Show what takes its time."""
         self.progress.update(self.bar, state=text)

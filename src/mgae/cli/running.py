@@ -1,4 +1,4 @@
-"""What commands that take a while share: progress, and a way to stop."""
+"""Show progress of long commands, and stop them cleanly."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def stoppable(way: str, started: Callable[[], bool] = lambda: True) -> Iterator[
 
 @contextmanager
 def observing(as_json: bool, quiet: bool) -> Iterator[Any]:
-    """An observer that draws the progress, unless only the result is wanted."""
+    """Give an observer that draws the progress, unless only the result is wanted."""
     from mgae.cli.progress import ProgressObserver
 
     with ProgressObserver(shown=not (as_json or quiet)) as observer:

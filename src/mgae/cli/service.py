@@ -45,7 +45,8 @@ def serve(
 
 
 def _require_packages() -> None:
-    missing = [name for name in ("fastapi", "uvicorn") if importlib.util.find_spec(name) is None]
+    modules = {"fastapi": "fastapi", "uvicorn": "uvicorn", "prometheus-client": "prometheus_client"}
+    missing = [name for name, module in modules.items() if not importlib.util.find_spec(module)]
     if missing:
         raise UnsupportedError(
             f"mgae serve needs {' and '.join(missing)}: pip install 'mgae[serve]'"
@@ -53,7 +54,7 @@ def _require_packages() -> None:
 
 
 def _check_access(host: str, token: str | None) -> None:
-    """Nobody is let in by mistake: what others can reach needs a token."""
+    """Require a token if others can reach the service."""
     if token is not None and len(token) < _SHORTEST_TOKEN:
         raise ConfigError(
             f"--token must have at least {_SHORTEST_TOKEN} characters, got {len(token)}"
@@ -70,7 +71,7 @@ def _check_access(host: str, token: str | None) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an address.
+    """Return whether only this machine can reach an address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -94,11 +95,14 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _application(run: Path, number: int, host: str, token: str | None) -> Any:
     import torch
+    from prometheus_client import disable_created_metrics
 
     from mgae.runs.rundirectory import RunDirectory
     from mgae.serving import Predictor
     from mgae.serving.service.application import LOOPBACK, create_app
 
+    # Otherwise each route has a second series, with its time of creation.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
     torch.set_num_threads(1)  # requests share the cores, not parts of one request
     figures = RunDirectory.open(run).run(number).metrics()["test"]
     test = {name: summary["mean"] for name, summary in figures.items()}

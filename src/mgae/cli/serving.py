@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,8 +42,8 @@ def embed(
 ) -> None:
     """Write the embeddings of a run's nodes, or of another graph with the same features."""
     from mgae.cli.progress import StageProgress
-    from mgae.serving.nodes import NodeIndex
-    from mgae.serving.tables import MATRICES, check_out, write_matrix
+    from mgae.serving.nodeindex import NodeIndex
+    from mgae.serving.outfiles import MATRICES, check_out, write_matrix
 
     check_out(out, MATRICES, graph, features)
     given = options.input_table(
@@ -79,8 +80,8 @@ def score(
     """Score pairs of nodes: how likely is a link between them."""
     from mgae.cli.progress import StageProgress
     from mgae.data.io.options import InputSettings
+    from mgae.serving.outfiles import TABLES, check_out, write_batches
     from mgae.serving.pairs import scored_pairs
-    from mgae.serving.tables import TABLES, check_out, write_batches
 
     check_out(out, TABLES, pairs)
     settings = InputSettings(source_column=source_column, target_column=target_column)
@@ -116,7 +117,7 @@ def recommend(
 ) -> None:
     """Recommend new links of a node, or of all nodes."""
     from mgae.cli.progress import StageProgress
-    from mgae.serving.tables import TABLES, check_out, write_batches
+    from mgae.serving.outfiles import TABLES, check_out, write_batches
 
     _choose_one(node, everyone, out)
     if out is not None:
@@ -130,15 +131,14 @@ def recommend(
             rows = write_batches(out, batches)
             recall = None if predictor.ranks_all(exact) else predictor.recall(k)
         else:
-            found = predictor.recommend(node, k, not known, exact=exact)
+            links = predictor.recommend(node, k, not known, exact=exact)
     _say(predictor.notes, quiet or as_json)
     if out is not None:
         typer.echo(f"{out}: {rows:,} recommendations for {predictor.num_nodes:,} nodes")
         if recall is not None:
             typer.echo(f"ranked among candidates: recall@{k} {recall:.3f} on a sample of nodes")
     else:
-        rows_ = [{"node": r.node, "score": r.score, "probability": r.probability} for r in found]
-        _print(predictor.nodes.id_of(node), "recommendations", rows_, as_json)
+        _print(predictor.nodes.id_of(node), "recommendations", list(map(asdict, links)), as_json)
 
 
 def similar(
@@ -167,7 +167,7 @@ def _load(run: Path, number: int, progress: Any) -> Predictor:
 def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any) -> Any:
     from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
-    from mgae.serving.features import known_features
+    from mgae.serving.newcomers import known_features
 
     known = known_features(predictor.graph)
     return open_graph(graph, InputSettings(**given), progress.on_share, known)
@@ -200,7 +200,7 @@ def _print(node: Any, what: str, rows: list[dict[str, Any]], as_json: bool) -> N
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no NaN."""
+    """Return None for what JSON cannot hold."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -1,4 +1,4 @@
-"""The tables that a person reads at the end."""
+"""Print the tables at the end of a command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mgae.runs.results import RunResult, heading
 
 
 def print_result(result: RunResult, paper: Published | None) -> None:
-    """Ours, the paper's below it, then the heuristics on the same split."""
+    """Print ours, the paper's below it, then the heuristics on the same split."""
     console, config = Console(markup=False), result.config
     about = f"{config.graph}, {config.task}, protocol {config.protocol}"
     console.print(f"{about}: test, {_counted(config.runs, 'run')}", highlight=False)
@@ -26,7 +26,7 @@ def print_result(result: RunResult, paper: Published | None) -> None:
 
 
 def result_table(result: RunResult, paper: Published | None) -> Table:
-    """One row for each of ours, the paper's and the heuristics; one column per metric."""
+    """Return one row for each of ours, the paper's and the heuristics; one column per metric."""
     columns = result.shown
     table = Table()
     table.add_column("method")
@@ -43,7 +43,7 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
 
 
 def print_comparison(comparison: Comparison) -> None:
-    """The ranked methods, the heuristics below the line, and who refused."""
+    """Print the ranked methods, the heuristics below the line, and refusals."""
     console = Console(markup=False)
     console.print(about(comparison), highlight=False)
     console.print(comparison_table(comparison))
@@ -54,14 +54,14 @@ def print_comparison(comparison: Comparison) -> None:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """One row for each method, the best first."""
+    """Return one row for each method, the best first."""
     table = Table(box=box.HORIZONTALS, pad_edge=False)
     for title in titles(comparison):
         justify: Literal["left", "right"] = "left" if title == "method" else "right"
-        # Where the terminal is narrow a name is cut: a number that is would be another one.
+        # If the terminal is narrow a name is cut: a number that is would be another one.
         table.add_column(title, justify=justify, no_wrap=title != "method")
-    for place, row in enumerate(ranked_cells(comparison, short=True)):
-        table.add_row(*row, style="" if place else "bold")
+    for index, row in enumerate(ranked_cells(comparison, short=True)):
+        table.add_row(*row, style="" if index else "bold")
     table.add_section()
     for row in heuristic_cells(comparison, short=True):
         table.add_row(*row, style="dim")
@@ -69,7 +69,7 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def print_rows(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """A plain table that is never wrapped or cut, so that it can be searched; numbers right."""
+    """Print a plain table, never wrapped or cut, so that it can be searched; numbers right."""
     cells = [
         [f"{row[c]:,}" if isinstance(row[c], int) else str(row[c]) for c in columns] for row in rows
     ]

@@ -1,11 +1,11 @@
-"""``mgae train`` and ``mgae evaluate``."""
+"""``mgae train``, ``mgae evaluate`` and ``mgae report``."""
 
 from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -95,10 +95,10 @@ def train(
     from mgae.runs.folders import new_folder
     from mgae.runs.pipeline import run
 
-    place = nullcontext(out) if out else new_folder(Path("runs"), settings.label)
-    with place as path, observing(as_json, quiet) as observer, _stoppable(path):
+    folder = nullcontext(out) if out else new_folder(Path("runs"), settings.label)
+    with folder as path, observing(as_json, quiet) as observer, _stoppable(path):
         result = run(settings, out=path, observer=observer)
-        _report(path, observer)
+        _draw_report(path, observer)
     return _print(result, as_json)
 
 
@@ -115,8 +115,22 @@ def evaluate(
     _print(result, as_json)
 
 
+def report(
+    run: Annotated[Path, typer.Argument(help="A finished run's directory.")],
+    map_: Annotated[
+        Literal["pca", "umap"] | None,
+        typer.Option("--map", help="The map's projection. [default: umap where it is installed]"),
+    ] = None,
+) -> None:
+    """Draw a finished run's report.html again, one page that needs no network."""
+    from mgae.reporting import write_report
+    from mgae.serving.maps import best_projection
+
+    typer.echo(write_report(run, map_ or best_projection()))
+
+
 def _configure(chosen: dict[str, Any], file: Path | None, texts: list[str]) -> RunConfig:
-    """The paper's settings, below the file's, below the options', below ``--set``."""
+    """Combine the paper's settings, the file's, the options' and ``--set``; the later ones win."""
     from mgae.runs.layering import assignments, merge, read_toml
     from mgae.runs.presets import paper_config
 
@@ -135,11 +149,11 @@ def _resume(path: Path, as_json: bool, quiet: bool) -> None:
 
     with observing(as_json, quiet) as observer, _stoppable(path):
         result = resume(path, observer)
-        _report(path, observer)
+        _draw_report(path, observer)
     _print(result, as_json)
 
 
-def _report(path: Path, observer: Observer) -> None:
+def _draw_report(path: Path, observer: Observer) -> None:
     from mgae.reporting import write_report
 
     observer.on_stage("drawing the report")

@@ -1,5 +1,5 @@
-"""REPORT: a run's page, to look at and to send on."""
+"""Write a run's page, to look at and to send on."""
 
-from mgae.reporting.report import REPORT, write_report
+from mgae.reporting.page import REPORT, write_report
 
 __all__ = ["REPORT", "write_report"]

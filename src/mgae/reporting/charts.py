@@ -1,15 +1,16 @@
-"""The pictures of a run's page."""
+"""Draw the pictures of a run's page."""
 
 from __future__ import annotations
 
 from itertools import groupby
 
 import numpy as np
+from markupsafe import Markup
+from torch_geometric.data import Data
 
 from mgae.core.training.loop import EpochRecord
 from mgae.reporting import svg
-from mgae.reporting.curves import Curve, Scored, histogram, precision_recall, reliability, roc
-from mgae.reporting.evidence import Evidence
+from mgae.reporting.scorecurves import Curve, Scored, histogram, precision_recall, reliability, roc
 from mgae.reporting.svg import Plot
 from mgae.runs.results import heading
 from mgae.serving.calibration import Calibration
@@ -23,14 +24,14 @@ _MOST_EPOCHS = 400
 Histories = list[list[EpochRecord]]
 
 
-def loss_chart(histories: Histories, best_epochs: list[int]) -> str:
-    """The loss of every epoch, a line per seed."""
+def loss_chart(histories: Histories, best_epochs: list[int]) -> Markup:
+    """Draw the loss of every epoch, a line per seed."""
     lines = [[(r.epoch, r.loss) for r in history] for history in histories]
     return _by_epoch(lines, best_epochs, "training loss", "loss")
 
 
-def validation_chart(histories: Histories, best_epochs: list[int], metric: str) -> str:
-    """The validation metric of every epoch, the best one marked."""
+def validation_chart(histories: Histories, best_epochs: list[int], metric: str) -> Markup:
+    """Draw the validation metric of every epoch, the best one marked."""
     lines = [[(r.epoch, r.score) for r in history if r.score is not None] for history in histories]
     name = f"validation {heading(metric)}"
     return _by_epoch(lines, best_epochs, name, f"{heading(metric)}, percent")
@@ -38,7 +39,7 @@ def validation_chart(histories: Histories, best_epochs: list[int], metric: str) 
 
 def _by_epoch(
     lines: list[list[tuple[int, float]]], best_epochs: list[int], name: str, title: str
-) -> str:
+) -> Markup:
     values = [value for line in lines for _, value in line]
     last = max(epoch for line in lines for epoch, _ in line)
     margin = 0.04 * (max(values) - min(values)) or 1.0
@@ -53,8 +54,8 @@ def _by_epoch(
     return plot.render(f"{name} by epoch")
 
 
-def roc_chart(scored: Scored, auc: float) -> str:
-    """The ROC curve above the diagonal."""
+def roc_chart(scored: Scored, auc: float) -> Markup:
+    """Draw the ROC curve above the diagonal."""
     plot = Plot((0, 1), (0, 1), "false positive rate", "true positive rate")
     plot.line([0, 1], [0, 1], "rule")
     _draw(plot, roc(scored))
@@ -62,8 +63,8 @@ def roc_chart(scored: Scored, auc: float) -> str:
     return plot.render(f"ROC curve, AUC {auc:.2f} percent")
 
 
-def precision_recall_chart(scored: Scored, ap: float) -> str:
-    """Precision by recall, above what guessing gives."""
+def precision_recall_chart(scored: Scored, ap: float) -> Markup:
+    """Draw precision by recall, above what guessing gives."""
     share = scored.positive.size / scored.labels.size
     plot = Plot((0, 1), (0, 1), "recall", "precision")
     plot.line([0, 1], [share, share], "rule")
@@ -72,8 +73,8 @@ def precision_recall_chart(scored: Scored, ap: float) -> str:
     return plot.render(f"precision–recall curve, average precision {ap:.2f} percent")
 
 
-def calibration_chart(scored: Scored, calibration: Calibration) -> str:
-    """How often a probability comes true."""
+def calibration_chart(scored: Scored, calibration: Calibration) -> Markup:
+    """Draw how often a pair of each probability is an edge."""
     curve = reliability(calibration.probability(scored.scores), scored.labels)
     plot = Plot((0, 1), (0, 1), "predicted probability", "share that are edges")
     plot.line([0, 1], [0, 1], "rule")
@@ -83,8 +84,8 @@ def calibration_chart(scored: Scored, calibration: Calibration) -> str:
     return plot.render("calibration: the share of edges by predicted probability")
 
 
-def histogram_chart(scored: Scored) -> str:
-    """Scores of edges and of other pairs."""
+def histogram_chart(scored: Scored) -> Markup:
+    """Draw how the scores of edges and of other pairs are spread."""
     borders, edges, others = histogram(scored)
     top = 105 * max(edges.max(), others.max())
     plot = Plot((borders[0], borders[-1]), (0, top), "score (logit)", "percent of the pairs")
@@ -93,30 +94,26 @@ def histogram_chart(scored: Scored) -> str:
     return plot.render("histogram of the scores of edges and of pairs that are none")
 
 
-def map_chart(found: NodeMap, evidence: Evidence) -> str:
-    """The nodes as dots in their group's color above some of the edges."""
-    points = _placed(found)
-    width = min(12.0, max(4.0, 240 / len(points) ** 0.5))
-    order = np.argsort(found.groups, kind="stable")
-    dots = [
-        svg.dots([points[n] for n in members], f"g{group % (MOST_GROUPS + 1)}", width)
-        for group, members in groupby(order.tolist(), key=lambda n: int(found.groups[n]))
-    ]
-    name = f"map of {len(points)} nodes by {found.projection.upper()} of their embeddings"
-    box = f'viewBox="0 0 {MAP_WIDTH} {MAP_HEIGHT}" role="img" aria-label="{name}"'
-    return f'<svg class="map" {box}>{_edges(found, points, evidence)}{"".join(dots)}</svg>'
-
-
-def _placed(found: NodeMap) -> list[tuple[float, float]]:
+def map_chart(node_map: NodeMap, graph: Data) -> Markup:
+    """Draw the nodes as dots in their group's color above some of the edges."""
     width, height = MAP_WIDTH - 2 * _MAP_MARGIN, MAP_HEIGHT - 2 * _MAP_MARGIN
-    return [(_MAP_MARGIN + x * width, _MAP_MARGIN + (1 - y) * height) for x, y in found.xy]
+    points = [(_MAP_MARGIN + x * width, _MAP_MARGIN + (1 - y) * height) for x, y in node_map.xy]
+    dot_width = min(12.0, max(4.0, 240 / len(points) ** 0.5))
+    order = np.argsort(node_map.groups, kind="stable")
+    shapes = [_edges(node_map, points, graph)] + [
+        svg.dots([points[n] for n in members], f"g{group % (MOST_GROUPS + 1)}", dot_width)
+        for group, members in groupby(order.tolist(), key=lambda n: int(node_map.groups[n]))
+    ]
+    name = f"map of {len(points)} nodes by {node_map.projection.upper()} of their embeddings"
+    element = Markup('<svg class="map" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>')
+    return element.format(MAP_WIDTH, MAP_HEIGHT, name, Markup("").join(shapes))
 
 
-def _edges(found: NodeMap, points: list[tuple[float, float]], evidence: Evidence) -> str:
-    """Edges between nodes that are shown, evenly taken from all of them."""
-    place = np.full(int(evidence.graph.num_nodes or 0), -1)
-    place[found.nodes] = np.arange(len(found.nodes))
-    ends = place[evidence.graph.edge_index.numpy()]
+def _edges(node_map: NodeMap, points: list[tuple[float, float]], graph: Data) -> Markup:
+    """Draw edges between nodes that are shown, evenly taken from all of them."""
+    row = np.full(int(graph.num_nodes or 0), -1)
+    row[node_map.nodes] = np.arange(len(points))
+    ends = row[graph.edge_index.numpy()]
     ends = np.sort(ends[:, (ends.min(axis=0) >= 0) & (ends[0] != ends[1])], axis=0)
     # Both directions of an edge are one line.
     low, high = np.divmod(np.unique(ends[0] * len(points) + ends[1]), len(points))

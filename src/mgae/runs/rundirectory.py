@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from filelock import FileLock, Timeout
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -27,29 +31,35 @@ class RunDirectory:
     """Files of one run, or of several seeds in folders ``seed-N`` that look just the same.
 
     ``metrics.json`` is written last: where it stands, the run is finished.
+
+    `create` and `seed` lock the directory for as long as this object lives, so that no other
+    process writes to it; readers do not wait. The same process may lock it again.
     """
 
     def __init__(self, path: Path, made: tuple[Path, ...] = ()) -> None:
         self.path = path
         self._made = made
+        self._unlock: Callable[[], object] | None = None
 
     @classmethod
     def create(cls, path: Path, config: RunConfig, graph: Data) -> RunDirectory:
-        """A new directory with the configuration and the graph.
+        """Make a new directory with the configuration and the graph, locked for writing.
 
         Raises:
             RunDirectoryError: if there is something already, or nothing can be written.
         """
         check_free(path)
         made = tuple(parent for parent in path.absolute().parents if not parent.exists())
+        directory = cls(path, made)
         try:
             path.mkdir(parents=True, exist_ok=True)
+            directory._lock_for_writing()
             save_graph(graph, path / "graph")
             # Last, since `open` takes it as the sign that the directory is one of ours.
             write_text(path / "config.toml", config.to_toml())
         except OSError as error:
             raise RunDirectoryError(f"cannot write to {path}: {error.strerror}") from None
-        return cls(path, made)
+        return directory
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
@@ -83,13 +93,20 @@ class RunDirectory:
         """Remove what `create` made, unless training has left something in it or in a seed's."""
         kept = [*self.path.rglob("metrics.json"), *self.path.rglob("checkpoint")]
         if not kept:
+            if self._unlock is not None:
+                self._unlock()
             shutil.rmtree(self.path)
             for parent in self._made:
                 if not any(parent.iterdir()):
                     parent.rmdir()
 
     def seed(self, config: RunConfig, graph: Data) -> RunDirectory:
-        """The folder of one seed, made if need be; the directory itself where there is but one."""
+        """Return the folder of one seed, made if need be; the directory itself if there is one.
+
+        Raises:
+            RunDirectoryError: if another process is writing to the directory.
+        """
+        self._lock_for_writing()
         if self.config.runs == 1:
             return self
         path = self.path / f"seed-{config.seed}"
@@ -157,6 +174,22 @@ class RunDirectory:
         write_json(self.path / "environment.json", environment(seeds, seconds))
         write_json(self.path / "metrics.json", metrics)
 
+    def _lock_for_writing(self) -> None:
+        if self._unlock is not None:
+            return
+        # One lock per process and directory: a traceback that is kept must not bar a resumed run.
+        lock = FileLock(self.path / ".lock", timeout=0, thread_local=False, is_singleton=True)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise RunDirectoryError(
+                f"another process is writing to {self.path}: wait until it ends, or give another "
+                "directory"
+            ) from None
+        except OSError as error:
+            raise RunDirectoryError(f"cannot write to {self.path}: {error.strerror}") from None
+        self._unlock = weakref.finalize(self, _release, lock)
+
     def _tensors(self, name: str) -> dict[str, Tensor]:
         try:
             return read_tensors(self.path / name)
@@ -168,6 +201,14 @@ class RunDirectory:
             return dict(json.loads((self.path / name).read_text(encoding="utf-8")))
         except (OSError, ValueError) as error:
             raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
+
+
+def _release(lock: FileLock) -> None:
+    """Release a lock and remove its file, which others recognize as gone."""
+    if lock.lock_counter == 1:
+        with suppress(OSError):  # Windows keeps a file that is open: an empty one stays behind
+            Path(lock.lock_file).unlink()
+    lock.release()
 
 
 def write_record(stream: TextIO, record: EpochRecord) -> None:

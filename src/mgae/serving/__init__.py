@@ -1,4 +1,4 @@
-"""SERVE: embeddings, scores and recommended links from a run, under the user's own ids."""
+"""Serve embeddings, scores and recommended links of a run, under the user's own ids."""
 
 from mgae.serving.answers import LinkScores, Recommendation
 from mgae.serving.predictor import Predictor

@@ -1,4 +1,4 @@
-"""Numbers of nodes and logits, turned into what the user reads: ids and probabilities."""
+"""Turn numbers of nodes and logits into what the user reads: ids and probabilities."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch import Tensor
 
 from mgae.evaluation.metrics import Floats
 from mgae.serving.calibration import Calibration
-from mgae.serving.nodes import NodeIndex
-from mgae.serving.ranking import Ranked
+from mgae.serving.nodeindex import NodeIndex
+from mgae.serving.ranker import Ranked
 
 
 @dataclass(frozen=True)
 class LinkScores:
     """For each pair its logit [n] and its calibrated probability [n].
 
-    The probability is that of an edge among as many edges as other pairs; NaN where the run has
+    The probability is that of an edge among as many edges as other pairs; NaN if the run has
     no validation edges to calibrate on.
     """
 
@@ -39,39 +39,39 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Answers:
-    """Speaks the user's ids, and in probabilities where there is a calibration."""
+    """Give answers in the user's ids, and in probabilities if there is a calibration."""
 
     nodes: NodeIndex
     calibration: Calibration | None
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know of the probabilities."""
+        """Return what the user should know of the probabilities."""
         if self.calibration is None:
             return ["the run has no validation edges: its scores have no probabilities"]
         if self.calibration.slope == 0:
             return ["on validation edges the scores say nothing: every probability is 0.5"]
         return []
 
-    def ids(self, places: Tensor) -> list[Any]:
-        """The ids of the nodes with these numbers."""
-        return [self.nodes.ids[place] for place in places.tolist()]
+    def ids(self, numbers: Tensor) -> list[Any]:
+        """Return the ids of the nodes with these numbers."""
+        return [self.nodes.ids[number] for number in numbers.tolist()]
 
     def scores(self, logits: Tensor) -> LinkScores:
-        """Logits [n] with their probabilities."""
+        """Return logits [n] with their probabilities."""
         values: Floats = logits.double().numpy()
         if self.calibration is None:
             return LinkScores(values, np.full(len(values), np.nan))
         return LinkScores(values, self.calibration.probability(values))
 
     def recommendations(self, ranked: Ranked) -> list[Recommendation]:
-        """One node's, the best first."""
+        """Return one node's recommendations, the best first."""
         scores = self.scores(ranked.scores)
         columns = self.ids(ranked.nodes), scores.logit.tolist(), scores.probability.tolist()
         return list(map(Recommendation, *columns))
 
     def batch(self, heads: Tensor, ranked: list[Ranked]) -> pa.RecordBatch:
-        """Those of several nodes as rows of a table."""
+        """Return the recommendations of several nodes as rows."""
         counts = torch.tensor([len(row.nodes) for row in ranked])
         scores = self.scores(torch.cat([row.scores for row in ranked]))
         columns = {
@@ -83,5 +83,5 @@ class Answers:
         }
         return pa.RecordBatch.from_pydict(columns)
 
-    def _column(self, places: Tensor) -> pa.Array:
-        return self.nodes.column.take(pa.array(places.numpy()))
+    def _column(self, numbers: Tensor) -> pa.Array:
+        return self.nodes.column.take(pa.array(numbers.numpy()))

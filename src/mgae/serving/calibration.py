@@ -1,4 +1,4 @@
-"""What a score is worth as a probability."""
+"""Turn scores into probabilities."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Calibration:
 
     @classmethod
     def fit(cls, positive: Floats, negative: Floats) -> Calibration:
-        """From scores of edges [n] and of pairs that are none [m]; both sides weigh the same.
+        """Fit to scores of edges [n] and of pairs that are none [m]; both sides weigh the same.
 
-        Platt's targets, (n + 1) / (n + 2) and 1 / (m + 2), keep the slope finite where the sides
+        Platt's targets, (n + 1) / (n + 2) and 1 / (m + 2), keep the slope finite if the sides
         do not overlap. A slope below zero would turn the ranking around: it is zero then, and
         every probability 1/2.
         """
@@ -55,13 +55,13 @@ class Calibration:
         return cls(float(slope / width), float(shift - slope * center / width))
 
     def probability(self, scores: Floats) -> Floats:
-        """[n] → [n], in (0, 1)."""
+        """Return the probabilities [n] of scores [n], in (0, 1)."""
         values: Floats = expit(self.slope * np.asarray(scores, np.float64) + self.intercept)
         return values
 
 
-def calibrated(method: Method, split: LinkSplit) -> Calibration | None:
-    """Fitted on validation pairs, encoded without the validation edges; None without any."""
+def calibrate(method: Method, split: LinkSplit) -> Calibration | None:
+    """Fit on validation pairs, encoded without the validation edges; None if there are none."""
     pairs = split.pairs("val")
     if not all(part.size(1) for part in pairs):
         return None

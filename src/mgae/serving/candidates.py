@@ -1,4 +1,4 @@
-"""Which tails are worth the decoder's time, told by one product of a vector with all embeddings."""
+"""Propose tails for the decoder to score, by products of a vector with all embeddings."""
 
 from __future__ import annotations
 
@@ -10,38 +10,54 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mgae.core.decoders import Decoder
+from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Encoded, Method
-from mgae.serving.neighbors import Neighbors
+from mgae.core.ops.sparse import row_pointers
 
 # Tails at which a head's score is made linear.
 _MOST_ANCHORS = 64
 
 
+class Neighbors:
+    """Hold the nodes that each node has an edge to; of a directed edge, its target."""
+
+    def __init__(self, graph: MessageGraph) -> None:
+        source, target = graph.edge_index
+        order = torch.argsort(source, stable=True)
+        self._targets: Tensor = target[order]
+        self._ends = row_pointers(source[order], graph.num_nodes)
+
+    def of(self, node: int) -> Tensor:
+        """Return a node's neighbors in the order of their numbers: [degree]."""
+        begin, end = self._ends[node : node + 2].tolist()
+        return self._targets[begin:end]
+
+
 class Index(Protocol):
-    """Finds the rows of a matrix that have the largest products with a vector."""
+    """Find the rows of a matrix that have the largest products with a vector."""
 
     def search(self, queries: Tensor, count: int) -> Tensor:
-        """The numbers of ``count`` rows for each of ``queries`` [h, w], the best first."""
+        """Return the numbers of ``count`` rows for each of ``queries`` [h, w], the best first."""
 
 
 class PlainIndex:
-    """A product with the whole matrix [n, w]: nothing is missed."""
+    """Multiply with the whole matrix [n, w]: nothing is missed."""
 
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = matrix
 
     def search(self, queries: Tensor, count: int) -> Tensor:
-        """The best first."""
+        """Return the best rows, the best first."""
         # In this order: a few queries on the left take the product five times as long.
         products = (self.matrix @ queries.t()).t()
         return torch.topk(products, count).indices
 
 
 class FaissIndex:
-    """The same products in half precision by faiss: half the memory, and faster.
+    """Compute the same products in half precision by faiss: half the memory, and faster.
 
     Raises:
-        ImportError: without faiss, the extra ``ann``.
+        ImportError: if faiss, the extra ``ann``, is not installed.
     """
 
     def __init__(self, matrix: Tensor) -> None:
@@ -55,12 +71,12 @@ class FaissIndex:
         self.index.add(rows)
 
     def search(self, queries: Tensor, count: int) -> Tensor:
-        """The best first, but for what the rounding turns around."""
+        """Return the best rows, the best first but for what rounding swaps."""
         return torch.from_numpy(self.index.search(queries.numpy(), count)[1])
 
 
 def open_index(matrix: Tensor) -> Index:
-    """faiss where it is installed, plain products otherwise."""
+    """Return a faiss index if it is installed, else plain products."""
     try:
         return FaissIndex(matrix)
     except ImportError:
@@ -68,7 +84,7 @@ def open_index(matrix: Tensor) -> Index:
 
 
 class Candidates:
-    """Proposes tails for heads.
+    """Propose tails for heads.
 
     For one head the score is a function of the tail's embedding alone. It is made linear at the
     head's neighbors, where it is high: the gradient there is a vector whose product with an
@@ -89,19 +105,19 @@ class Candidates:
         self.index = open_index(self.matrix)
 
     def of(self, heads: Tensor, count: int) -> list[Tensor]:
-        """For each of ``heads`` [h] up to ``count`` nodes, and as many more as it is joined to.
+        """Return for each of ``heads`` [h] up to ``count`` nodes, and as many more as its degree.
 
         Its neighbors are likely among them, and may have to be left out.
         """
         queries = torch.stack([self._queries(int(head)) for head in heads])
         ways = queries.size(1)
         counts = [count // ways + len(self.neighbors.of(int(head))) + 1 for head in heads]
-        found = self.index.search(queries.flatten(0, 1), min(max(counts), len(self.matrix)))
-        rows = zip(found.view(len(heads), ways, -1), counts, strict=True)
-        return [torch.unique(row[:, :most]) for row, most in rows]
+        rows = self.index.search(queries.flatten(0, 1), min(max(counts), len(self.matrix)))
+        by_head = zip(rows.view(len(heads), ways, -1), counts, strict=True)
+        return [torch.unique(row[:, :most]) for row, most in by_head]
 
     def _queries(self, head: int) -> Tensor:
-        """What a head's tails are looked for by: [ways, w]."""
+        """Return the vectors by which a head's tails are searched: [ways, w]."""
         own = self.matrix[head]
         if self.decoder is None:
             return own.unsqueeze(0)
@@ -111,7 +127,7 @@ class Candidates:
 
 @torch.enable_grad()
 def tangent(decoder: Decoder, encoded: Encoded, head: int, tails: Tensor) -> Tensor:
-    """The mean gradient [K·d] of a head's score by the embedding of ``tails`` [n]."""
+    """Return the mean gradient [K·d] of a head's score by the embedding of ``tails`` [n]."""
     ends = encoded.rows[tails].requires_grad_()
     heads = encoded.rows[head].expand_as(ends)
     score = decoder.score(heads, ends, None).mean()

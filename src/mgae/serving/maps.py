@@ -1,11 +1,10 @@
-"""A graph's nodes on a plane: the embedding in two dimensions, colored by class or community."""
+"""Lay a graph's nodes out on a plane by their embeddings, colored by class or community."""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, Literal
 
 import networkx as nx
@@ -33,11 +32,11 @@ class NodeMap:
 
     Attributes:
         nodes: the numbers of the nodes shown [m]: all, or evenly taken from all.
-        xy: their places in [0, 1] [m, 2].
+        xy: their coordinates in [0, 1] [m, 2].
         groups: the group of each [m], or -1 for none or a small one.
         names: each group's name, the largest group first.
         grouping: what a group is: ``class``, ``community`` or ``cluster``.
-        projection: how the plane was found.
+        projection: how the coordinates were computed.
     """
 
     nodes: Integers
@@ -48,34 +47,29 @@ class NodeMap:
     projection: Projection
 
 
-def node_map(
+def draw_map(
     embeddings: Floats, graph: Data, most: int, seed: int, projection: Projection = "pca"
 ) -> NodeMap:
-    """At most ``most`` nodes of ``graph`` by their ``embeddings`` [num_nodes, width].
+    """Lay out at most ``most`` nodes of ``graph`` by their ``embeddings`` [num_nodes, width].
 
     A handful of nodes is too few for UMAP: they are placed by PCA.
     """
     nodes = spread(len(embeddings), most)
     if len(nodes) < _UMAP_FROM:
         projection = "pca"
-    places = _umap if projection == "umap" else _pca
+    project = _umap if projection == "umap" else _pca
     groups, names, grouping = _groups(embeddings, graph, nodes, seed)
-    xy = _unit_square(places(_directions(embeddings[nodes].astype(np.float64)), seed))
+    xy = _unit_square(project(_directions(embeddings[nodes].astype(np.float64)), seed))
     return NodeMap(nodes, xy, groups[nodes], names, grouping, projection)
 
 
-def palette() -> str:
-    """The style sheet with the groups' colors, light and dark."""
-    return (resources.files("mgae.serving") / "palette.css").read_text(encoding="utf-8")
-
-
 def best_projection() -> Projection:
-    """UMAP where it is installed, PCA elsewhere."""
+    """Return UMAP if it is installed, else PCA."""
     return "umap" if importlib.util.find_spec("umap") else "pca"
 
 
 def spread(count: int, most: int) -> Integers:
-    """``most`` of the numbers below ``count``, evenly spaced, or all where they are fewer.
+    """Return ``most`` of the numbers below ``count``, evenly spaced, or all if they are fewer.
 
     >>> spread(10, 4).tolist(), spread(3, 4).tolist()
     ([0, 3, 6, 9], [0, 1, 2])
@@ -84,13 +78,13 @@ def spread(count: int, most: int) -> Integers:
 
 
 def _directions(rows: Floats) -> Floats:
-    """Rows of length 1: a hub's long vector would press all other nodes together."""
+    """Scale rows to length 1: a hub's long vector would press all other nodes together."""
     unit: Floats = rows / np.linalg.norm(rows, axis=1, keepdims=True).clip(1e-12)
     return unit
 
 
 def _pca(rows: Floats, seed: int) -> Floats:
-    """The two directions of the largest variance, found on some of the rows; signs are fixed."""
+    """Project on the two directions of the largest variance of some rows; signs are fixed."""
     rows = rows - rows.mean(axis=0)
     some = rows[spread(len(rows), _PCA_ROWS)]
     directions = np.linalg.eigh(some.T @ some)[1][:, ::-1][:, :2]
@@ -108,7 +102,7 @@ def _umap(rows: Floats, seed: int) -> Floats:
 
 
 def _unit_square(xy: Floats) -> Floats:
-    """Into the unit square, each axis on its own."""
+    """Scale into the unit square, each axis on its own."""
     low, high = xy.min(axis=0), xy.max(axis=0)
     unit: Floats = (xy - low) / np.where(high > low, high - low, 1)
     return unit
@@ -117,18 +111,18 @@ def _unit_square(xy: Floats) -> Floats:
 def _groups(
     embeddings: Floats, graph: Data, shown: Integers, seed: int
 ) -> tuple[Integers, list[str], str]:
-    """Each node's group, the largest being 0; classes if there are any, else found ones."""
+    """Return each node's group, the largest being 0: classes, or else communities or clusters."""
     if graph.y is not None and graph.y.dim() == 1 and not graph.y.is_floating_point():
-        found, grouping = graph.y.numpy(), "class"
+        values, grouping = graph.y.numpy(), "class"
     elif graph.edge_index.size(1) <= 2 * _LOUVAIN_EDGES:
-        found, grouping = _communities(graph, seed), "community"
+        values, grouping = _communities(graph, seed), "community"
     else:
-        found, grouping = _clusters(embeddings, shown, seed), "cluster"
-    values, counts = np.unique(found[found >= 0], return_counts=True)
-    largest = values[np.argsort(-counts, kind="stable")][:MOST_GROUPS]
-    groups = np.full(found.shape, -1, dtype=np.int64)
-    for place, value in enumerate(largest):
-        groups[found == value] = place
+        values, grouping = _clusters(embeddings, shown, seed), "cluster"
+    distinct, counts = np.unique(values[values >= 0], return_counts=True)
+    largest = distinct[np.argsort(-counts, kind="stable")][:MOST_GROUPS]
+    groups = np.full(values.shape, -1, dtype=np.int64)
+    for group, value in enumerate(largest):
+        groups[values == value] = group
     return groups, [_group_name(graph, grouping, int(value)) for value in largest], grouping
 
 
@@ -138,18 +132,18 @@ def _group_name(graph: Data, grouping: str, value: int) -> str:
 
 
 def _communities(graph: Data, seed: int) -> Integers:
-    """Louvain's communities; a node without an edge is in none."""
+    """Return Louvain's communities; a node without an edge is in none."""
     network: nx.Graph[int] = nx.Graph()
     network.add_edges_from(graph.edge_index.t().tolist())
     groups = np.full(int(graph.num_nodes or 0), -1, dtype=np.int64)
-    found = nx.community.louvain_communities(network, seed=seed)
-    for number, members in enumerate(sorted(found, key=lambda part: (-len(part), min(part)))):
+    communities = nx.community.louvain_communities(network, seed=seed)
+    for number, members in enumerate(sorted(communities, key=lambda part: (-len(part), min(part)))):
         groups[list(members)] = number
     return groups
 
 
 def _clusters(embeddings: Floats, shown: Integers, seed: int) -> Integers:
-    """Clusters of the nodes that are shown; the others are in none."""
+    """Return clusters of the nodes that are shown; the others are in none."""
     groups = np.full(len(embeddings), -1, dtype=np.int64)
     means = MiniBatchKMeans(min(_CLUSTERS, len(shown)), random_state=seed, n_init=1)
     groups[shown] = means.fit_predict(_directions(embeddings[shown]))

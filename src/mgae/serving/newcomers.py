@@ -1,11 +1,12 @@
-"""Nodes that were not there in training: the graph with them added."""
+"""Add nodes that were not there in training: their features, and the graph with them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -13,21 +14,94 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.methods.base import Method
 from mgae.data.checks import checked
-from mgae.serving.features import NewFeatures
-from mgae.serving.nodes import NodeIndex, ends_of
+from mgae.data.features import KnownFeatures, features
+from mgae.data.ids import Nodes
+from mgae.data.io.noderows import feature_rows
+from mgae.data.io.options import InputSettings
+from mgae.data.io.tables import ArrowTable, arrow_table
+from mgae.serving.nodeindex import NodeIndex, ends_of
 
 
 def require_inductive(method: Method) -> None:
     """Refuse a method that has learned something for each node by its number.
 
     Raises:
-        UnsupportedError: saying what to train instead.
+        UnsupportedError: if it has, with what to train instead.
     """
     if not method.inductive:
         raise UnsupportedError(
             "this model has learned a table with a row for each node of its graph, so it "
             "cannot embed others: train on a graph with features (encoder.inputs = 'features')"
         )
+
+
+def require_same_features(graph: Data, other: Data) -> None:
+    """Refuse another graph whose features are not those of the first.
+
+    Raises:
+        GraphError: if their numbers differ.
+    """
+    widths = [0 if data.x is None else data.x.size(1) for data in (graph, other)]
+    if widths[0] != widths[1]:
+        raise GraphError(f"the model knows {widths[0]} features, got {widths[1]}")
+
+
+def known_features(graph: Data) -> KnownFeatures | None:
+    """Return the named columns that new features must have; None if they have no names."""
+    if graph.x is None or graph.get("feature_names") is None:
+        return None
+    return KnownFeatures(tuple(graph.feature_names), graph.x.mean(dim=0).numpy())
+
+
+@dataclass(frozen=True)
+class NewFeatures:
+    """Features of new nodes.
+
+    Attributes:
+        matrix: [m, F].
+        ids: the nodes' ids.
+        keyed: whether these are the user's own; otherwise they are the rows' numbers.
+    """
+
+    matrix: np.ndarray
+    ids: list[Any]
+    keyed: bool
+
+    @classmethod
+    def of(cls, given: Any, graph: Data) -> NewFeatures:
+        """Read a vector for each id, a data frame with a row for each, or a matrix [m, F].
+
+        Raises:
+            GraphError: if they are not the features that ``graph`` has.
+        """
+        if hasattr(given, "columns"):
+            given = _of_frame(given, graph)
+        keyed = isinstance(given, Mapping)
+        matrix = _check(list(given.values()) if keyed else given, graph)
+        return cls(matrix, list(given) if keyed else list(range(len(matrix))), keyed)
+
+
+def _of_frame(frame: Any, graph: Data) -> dict[Any, np.ndarray]:
+    """Return a vector for each id, read as a file of the same content would be."""
+    source = ArrowTable("the table of new nodes", arrow_table(frame))
+    rows = feature_rows(source, InputSettings(), with_labels=False)
+    nodes = Nodes.of(rows.ids)
+    x = features(rows, nodes, "refuse", known_features(graph)).x.numpy()
+    indices = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
+    return {nodes.ids[index]: x[index] for index in indices}
+
+
+def _check(vectors: Any, graph: Data) -> np.ndarray:
+    try:
+        matrix = np.asarray(vectors, np.float32)
+    except (TypeError, ValueError):
+        raise GraphError("features must be numbers, as many for each new node") from None
+    width = 0 if graph.x is None else graph.x.size(1)
+    if matrix.ndim != 2 or matrix.shape[1] != width:
+        raise GraphError(f"features must have the shape [m, {width}], got {list(matrix.shape)}")
+    if not np.isfinite(matrix).all():
+        raise GraphError("features must be finite")
+    return matrix
 
 
 @dataclass(frozen=True)
@@ -37,16 +111,16 @@ class NewNode:
     row: int
 
 
-def extended(
+def extend(
     graph: Data, nodes: NodeIndex, features: NewFeatures, edges: Iterable[tuple[Any, Any]]
 ) -> tuple[Data, dict[Any, int]]:
-    """The graph with new nodes behind its own, and the new nodes' numbers by their ids.
+    """Return the graph with new nodes after its own, and the new nodes' numbers by their ids.
 
     Args:
         graph: the graph as it was.
         nodes: its ids.
-        features: what `NewFeatures` reads; the nodes of a matrix are named by their row, as the
-            first of a pair and in no other place.
+        features: what `NewFeatures` reads; the nodes of a matrix are named by their row, and only
+            as the first of a pair.
         edges: pairs (new id, new or known id); each counts in both directions in an undirected
             graph, and has weight 1 in a weighted one.
     """
@@ -55,24 +129,24 @@ def extended(
         raise GraphError(f"the new node {known!r} is in the graph already: ask for it by its id")
     own = {node: len(nodes) + row for row, node in enumerate(ids)}
     ends = (ends_of(edge, "an edge") for edge in edges)
-    pairs = [(_new(own, head), _end(own if keyed else {}, nodes, tail)) for head, tail in ends]
+    pairs = [(_head(own, head), _tail(own if keyed else {}, nodes, tail)) for head, tail in ends]
     added = torch.tensor(pairs, dtype=torch.long).view(-1, 2).t()
     names = ids if keyed else list(map(NewNode, ids))
-    return _joined(graph, torch.from_numpy(features.matrix), added, [*nodes.ids, *names]), own
+    return _join(graph, torch.from_numpy(features.matrix), added, [*nodes.ids, *names]), own
 
 
-def _new(own: dict[Any, int], head: Any) -> int:
+def _head(own: dict[Any, int], head: Any) -> int:
     if not isinstance(head, Hashable) or head not in own:
         raise GraphError(f"an edge must begin at a new node, got {head!r}")
     return own[head]
 
 
-def _end(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
+def _tail(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
     new = isinstance(tail, Hashable) and tail in own
     return own[tail] if new else nodes.position(tail)
 
 
-def _joined(graph: Data, x: Tensor, added: Tensor, ids: list[Any]) -> Data:
+def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any]) -> Data:
     if graph.undirected:
         added = torch.cat([added, added.flip(0)], dim=1)
     weight = graph.edge_weight

@@ -1,4 +1,4 @@
-"""Files of pairs, scored piece by piece."""
+"""Score files of pairs, piece by piece."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def scored_pairs(
     on_progress: OnProgress,
     on_note: Callable[[str], None] = lambda note: None,
 ) -> Iterator[pa.RecordBatch]:
-    """The pairs in a table with ``score`` and ``probability`` beside, as they are read.
+    """Yield the pairs of a file with ``score`` and ``probability``, as they are read.
 
-    ``on_note`` is told of columns that are left out.
+    ``on_note`` gets the names of columns that are left out.
 
     Raises:
-        GraphError: where the table cannot be read, or at an id that is no node, with its line.
+        GraphError: if the file cannot be read, or an id is no node, with its line.
     """
     table = open_table(path, edge_hints(settings), on_progress)
     columns = edge_columns(table, settings)[:2]
@@ -39,28 +39,28 @@ def scored_pairs(
     names = [table.names[n] for n in columns] if table.named else ["source", "target"]
     before, empty = 0, True
     for piece in table.pieces(columns):
-        yield _scored(predictor, names, _places(predictor, table, piece, before))
+        yield _score(predictor, names, _numbers(predictor, table, piece, before))
         before, empty = before + len(piece[0]), False
     if empty:
         raise GraphError(f"{path} has no pairs")
 
 
-def _places(
+def _numbers(
     predictor: Predictor, table: Table, piece: list[pa.ChunkedArray], before: int
 ) -> np.ndarray:
-    """The nodes' numbers [2, n]; ``before`` rows stand above."""
+    """Return the nodes' numbers [2, n]; ``before`` rows stand above."""
     ids = Ids.of(piece, lambda row: table.locate(before + row))
-    places = predictor.nodes.places_of(ids.texts)
-    if (unknown := np.flatnonzero(places < 0)).size:
+    numbers = predictor.nodes.numbers_of(ids.texts)
+    if (unknown := np.flatnonzero(numbers < 0)).size:
         where, text = ids.location_of(int(unknown[0])), ids.texts[int(unknown[0])].as_py()
         names = not table.named and where == table.locate(0)
         hint = "; if row 1 names the columns, give --source-column and --target-column"
         raise GraphError(f"{where}: {predictor.nodes.unknown(text)}{hint if names else ''}")
-    return np.stack([places[codes] for codes in ids.codes])
+    return np.stack([numbers[codes] for codes in ids.codes])
 
 
-def _scored(predictor: Predictor, names: list[str], places: np.ndarray) -> pa.RecordBatch:
-    scores = predictor.score_places(torch.from_numpy(places))
-    ends = [predictor.nodes.column.take(pa.array(row)) for row in places]
+def _score(predictor: Predictor, names: list[str], numbers: np.ndarray) -> pa.RecordBatch:
+    scores = predictor.score_numbers(torch.from_numpy(numbers))
+    ends = [predictor.nodes.column.take(pa.array(row)) for row in numbers]
     columns = [*ends, pa.array(scores.logit), pa.array(scores.probability)]
     return pa.RecordBatch.from_arrays(columns, [*names, "score", "probability"])

@@ -1,4 +1,4 @@
-"""Predictor: what a trained model has to say, under the user's own ids."""
+"""Embed nodes, score and recommend links by a trained model, under the user's own ids."""
 
 from __future__ import annotations
 
@@ -24,21 +24,26 @@ from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.answers import Answers, LinkScores, Recommendation
-from mgae.serving.calibration import Calibration, calibrated
-from mgae.serving.features import NewFeatures, require_same_features
-from mgae.serving.neighbors import Neighbors
-from mgae.serving.newcomers import extended, require_inductive
-from mgae.serving.nodes import NodeIndex, ends_of
-from mgae.serving.ranking import Ranked, Ranking, best
+from mgae.serving.calibration import Calibration, calibrate
+from mgae.serving.candidates import Neighbors
+from mgae.serving.maps import NodeMap, Projection, draw_map
+from mgae.serving.newcomers import (
+    NewFeatures,
+    extend,
+    require_inductive,
+    require_same_features,
+)
+from mgae.serving.nodeindex import NodeIndex, ends_of
+from mgae.serving.ranker import Ranked, Ranking, best
 
 OnShare = Callable[[float], None]
 
-# Scores that are held at once while many heads are ranked.
+# Scores that are in memory at once while many heads are ranked.
 _SCORES_AT_ONCE = 1 << 24
 
 
 class Predictor:
-    """Embeds nodes, scores and recommends links; ids in, ids out.
+    """Embed nodes, score and recommend links; ids in, ids out.
 
     Every node is encoded from all edges of the graph. Nothing changes once it is made, so that
     several threads may ask it.
@@ -70,7 +75,7 @@ class Predictor:
 
     @classmethod
     def load(cls, run_dir: str | Path, run: int = 0) -> Predictor:
-        """From a run directory alone; of several runs the one of this number."""
+        """Load a run directory; of several runs the one of this number."""
         directory = RunDirectory.open(Path(run_dir)).run(run)
         config, graph = directory.config, directory.graph()
         split = directory.split(graph, MessageGraph.of(graph))
@@ -84,48 +89,53 @@ class Predictor:
 
     @classmethod
     def of(cls, method: Method, config: RunConfig, graph: Data, split: LinkSplit) -> Predictor:
-        """From a trained method, calibrated on the validation pairs of its split."""
-        return cls(method, config, graph, calibrated(method, split))
+        """Take a trained method, and calibrate it on the validation pairs of its split."""
+        return cls(method, config, graph, calibrate(method, split))
 
     @property
     def num_nodes(self) -> int:
-        """How many nodes there are."""
+        """Return the number of nodes."""
         return len(self.nodes)
 
     @property
     def node_ids(self) -> Sequence[Any]:
-        """The user's ids, in the order of the embedding's rows."""
+        """Return the user's ids, in the order of the embedding's rows."""
         return self.nodes.ids
 
     @property
+    def embeds(self) -> bool:
+        """Return whether the method has node embeddings."""
+        return self.method.embeds
+
+    @property
     def notes(self) -> list[str]:
-        """What the user should know."""
+        """Return what the user should know."""
         return self._answers.notes
 
     def knows(self, node: Any) -> bool:
-        """Whether there is a node of this id."""
+        """Return whether there is a node of this id."""
         return self.nodes.knows(node)
 
     def find(self, text: str, limit: int = 10) -> list[Any]:
-        """Ids that begin with a text, then those that hold it elsewhere."""
+        """Return ids that begin with a text, then those that contain it elsewhere."""
         return self.nodes.find(text, limit)
 
     def neighbors(self, node: Any) -> list[Any]:
-        """The nodes it has an edge to; on a directed graph those it points to."""
+        """Return the nodes it has an edge to; on a directed graph those it points to."""
         return self._answers.ids(self._ranking.neighbors.of(self.nodes.position(node)))
 
     def embed(self, nodes: Iterable[Any] | None = None) -> np.ndarray:
-        """A vector for each node [n, width], all of them without ``nodes``."""
-        embedding = self._embedding if nodes is None else self._embedding[self._places(nodes)]
+        """Return a vector for each node [n, width], for all of them without ``nodes``."""
+        embedding = self._embedding if nodes is None else self._embedding[self._numbers(nodes)]
         return embedding.numpy().copy()
 
     def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
-        """Logit and probability of each pair of ids."""
+        """Return logit and probability of each pair of ids."""
         ends = [node for pair in pairs for node in ends_of(pair, "a pair")]
-        return self.score_places(self._places(ends).view(-1, 2).t())
+        return self.score_numbers(self._numbers(ends).view(-1, 2).t())
 
-    def score_places(self, pairs: Tensor) -> LinkScores:
-        """The same for the nodes' numbers [2, n]."""
+    def score_numbers(self, pairs: Tensor) -> LinkScores:
+        """Do the same for the nodes' numbers [2, n]."""
         if pairs.size(1) == 0:
             return self._answers.scores(torch.empty(0))
         return self._answers.scores(self.method.score_links(self._ranking.encoded, pairs))
@@ -138,7 +148,7 @@ class Predictor:
         among: Iterable[Any] | None = None,
         exact: bool | None = None,
     ) -> list[Recommendation]:
-        """The likeliest links of a node, the best first.
+        """Return the likeliest links of a node, the best first.
 
         Args:
             node: its id.
@@ -153,7 +163,7 @@ class Predictor:
         if among is None:
             (ranked,) = self._ranked(head, k, exclude_known, exact)
         else:
-            tails = torch.unique(self._places(among))
+            tails = torch.unique(self._numbers(among))
             (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
         return self._answers.recommendations(ranked)
 
@@ -164,10 +174,10 @@ class Predictor:
         exact: bool | None = None,
         on_share: OnShare = lambda share: None,
     ) -> Iterator[pa.RecordBatch]:
-        """The likeliest links of every node, some nodes at a time.
+        """Yield the likeliest links of every node, some nodes at a time.
 
         Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
-        ``on_share`` is told how much is done.
+        ``on_share`` gets the share that is done.
         """
         require_positive("k", k)
         at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
@@ -177,7 +187,7 @@ class Predictor:
             on_share(int(heads[-1] + 1) / self.num_nodes)
 
     def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
-        """How many of the best ``k`` of all nodes are found among candidates, on average.
+        """Return the mean share of the best ``k`` of all nodes that are among the candidates.
 
         Measured on ``sample`` random nodes; ``seed`` draws them.
         """
@@ -187,24 +197,30 @@ class Predictor:
         return self._ranking.recall(heads, k, self._count(k))
 
     def ranks_all(self, exact: bool | None = None) -> bool:
-        """Whether recommendations come from all nodes, where ``exact`` does not say so."""
-        embeds = type(self.method).embed is not Method.embed
-        return (self.num_nodes <= self.exact_up_to or not embeds) if exact is None else exact
+        """Return whether recommendations come from all nodes, if ``exact`` does not say so."""
+        by_size = self.num_nodes <= self.exact_up_to or not self.embeds
+        return by_size if exact is None else exact
+
+    def map(self, most: int, projection: Projection = "pca") -> NodeMap | None:
+        """Lay out at most ``most`` nodes on a plane; None if the method has no embeddings."""
+        if not self.embeds:
+            return None
+        return draw_map(self.embed(), self.graph, most, self.config.seed, projection)
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
-        """The nodes whose embeddings point the same way, with their cosine."""
+        """Return the nodes whose embeddings point the same way, with their cosine."""
         require_positive("k", k)
-        place = self.nodes.position(node)
-        cosines = self._unit @ self._unit[place]
-        others = torch.cat([torch.arange(place), torch.arange(place + 1, self.num_nodes)])
-        found = best(others, cosines[others], k)
-        return list(zip(self._answers.ids(found.nodes), found.scores.tolist(), strict=True))
+        number = self.nodes.position(node)
+        cosines = self._unit @ self._unit[number]
+        others = torch.cat([torch.arange(number), torch.arange(number + 1, self.num_nodes)])
+        nearest = best(others, cosines[others], k)
+        return list(zip(self._answers.ids(nearest.nodes), nearest.scores.tolist(), strict=True))
 
     def embed_graph(self, graph: Data) -> np.ndarray:
-        """Embeddings [n, width] of all nodes of another graph with the same features.
+        """Return embeddings [n, width] of all nodes of another graph with the same features.
 
         Raises:
-            UnsupportedError: where the model has learned a table of its own nodes.
+            UnsupportedError: if the model has learned an embedding table of its own nodes.
         """
         require_inductive(self.method)
         other = checked(graph)
@@ -212,41 +228,41 @@ class Predictor:
         return self.method.embed(MessageGraph.of(other)).detach().numpy()
 
     def with_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> Predictor:
-        """A predictor for the graph with new nodes added, not trained again.
+        """Return a predictor for the graph with new nodes added, not trained again.
 
         ``features`` has a vector for each new id; ``edges`` are pairs (new id, new or known id).
         """
-        return self._extended(features, edges)[0]
+        return self._extend(features, edges)[0]
 
     def embed_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> np.ndarray:
-        """Embeddings [m, width] of nodes that were not there in training.
+        """Return embeddings [m, width] of nodes that were not there in training.
 
         Args:
-            features: a vector for each new id; or a table with a column of ids and the columns
+            features: a vector for each new id; or a data frame with a column of ids and the columns
                 that were trained on; or a matrix [m, F].
             edges: pairs (new id, new or known id); with a matrix the new id is the row.
 
         Raises:
-            UnsupportedError: where the model has learned a table of its own nodes.
+            UnsupportedError: if the model has learned an embedding table of its own nodes.
         """
-        predictor, new = self._extended(features, edges)
+        predictor, new = self._extend(features, edges)
         return predictor._embedding[list(new.values())].numpy().copy()
 
     def recommend_new(
         self, features: Any, edges: Iterable[tuple[Any, Any]] = (), k: int = 10
     ) -> dict[Any, list[Recommendation]]:
-        """For each new id the likeliest links to known nodes; the arguments are `embed_new`'s."""
+        """Return the likeliest links of each new id to known nodes; arguments as of `embed_new`."""
         require_positive("k", k)
-        predictor, new = self._extended(features, edges)
+        predictor, new = self._extend(features, edges)
         heads = torch.tensor(list(new.values()), dtype=torch.long)
         ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
         return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
 
-    def _extended(
+    def _extend(
         self, features: Any, edges: Iterable[tuple[Any, Any]]
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        graph, new = extended(self.graph, self.nodes, NewFeatures.of(features, self.graph), edges)
+        graph, new = extend(self.graph, self.nodes, NewFeatures.of(features, self.graph), edges)
         return Predictor(self.method, self.config, graph, self.calibration), new
 
     def _ranked(
@@ -262,14 +278,14 @@ class Predictor:
     @cached_property
     def _ranking(self) -> Ranking:
         encoded = self.method.encode(self._message)
-        neighbors = Neighbors(self._known)
+        neighbors = Neighbors(self.known_edges)
         return Ranking(self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding)
 
     @property
-    def _known(self) -> MessageGraph:
-        """With the edges that the graph's makers hold out: no model sees them, but they exist."""
-        held = (self.graph.get(name) for name in ("val_edges", "test_edges"))
-        return reduce(joined, (edges for edges in held if edges is not None), self._message)
+    def known_edges(self) -> MessageGraph:
+        """Add the edges that the graph's makers hold out: no model gets them, but they exist."""
+        held_out = (self.graph.get(name) for name in ("val_edges", "test_edges"))
+        return reduce(joined, (edges for edges in held_out if edges is not None), self._message)
 
     @cached_property
     def _embedding(self) -> Tensor:
@@ -279,7 +295,7 @@ class Predictor:
     def _unit(self) -> Tensor:
         return normalize(self._embedding)
 
-    def _places(self, nodes: Iterable[Any]) -> Tensor:
+    def _numbers(self, nodes: Iterable[Any]) -> Tensor:
         return torch.from_numpy(self.nodes.positions(nodes))
 
 

@@ -80,7 +80,7 @@ def test_a_browser_shows_the_token_once_and_comes_again_with_a_cookie(guarded: T
 def test_a_session_ends_with_the_service(predictor: Predictor, guarded: TestClient) -> None:
     ((name, value),) = guarded.post("/session", headers=BEARER).cookies.items()
     other = TestClient(create_app(predictor, token=TOKEN))
-    cookies = f"{name}={value}; {other.app.state.door.cookie}={value}"  # type: ignore[attr-defined]
+    cookies = f"{name}={value}; {other.app.state.credentials.cookie}={value}"  # type: ignore[attr-defined]
     assert other.get("/info", headers={"Cookie": cookies}).status_code == 401
 
 

@@ -19,7 +19,8 @@ from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
-expect.set_options(timeout=30_000)  # a busy machine is slow, and not wrong
+MOST_SECONDS = 30  # a busy machine is slow, and not wrong
+expect.set_options(timeout=1000 * MOST_SECONDS)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 
@@ -32,7 +33,8 @@ def browser() -> Iterator[Browser]:
             pytest.fail(missing)
         pytest.skip(missing)
     with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=FLAGS)
+        limit = 1000 * MOST_SECONDS
+        started = driver.chromium.launch(executable_path=program, args=FLAGS, timeout=limit)
         yield started
         started.close()
 
@@ -42,13 +44,20 @@ def served(app: Any) -> Iterator[str]:
     """The app on a free port of this machine."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        sockets = {"sockets": [listening]}
+        thread = threading.Thread(target=server.run, kwargs=sockets, daemon=True)
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
+        try:
+            limit = time.monotonic() + MOST_SECONDS
+            while not server.started:
+                assert thread.is_alive(), "the service ended before it was up"
+                assert time.monotonic() < limit, f"the service is not up after {MOST_SECONDS} s"
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = server.force_exit = True
+            thread.join(MOST_SECONDS)
+        assert not thread.is_alive(), f"the service has not stopped after {MOST_SECONDS} s"
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
-from mgae.serving.service.limits import MOST_BYTES, MOST_PAIRS
+from mgae.serving.service.shapes import MOST_BYTES, MOST_PAIRS
 from tests.conftest import toy_data
 from tests.serving.service.conftest import ODD_IDS
 from tests.serving.test_predictor import fitted

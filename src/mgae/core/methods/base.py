@@ -57,6 +57,11 @@ class Method(nn.Module, ABC):
         """Whether nodes that were not there in training can be embedded."""
         return all(part.inductive for part in self.modules() if isinstance(part, Inputs))
 
+    @property
+    def embeds(self) -> bool:
+        """Whether it has node embeddings."""
+        return type(self).embed is not Method.embed
+
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Run one epoch: yield (loss, parameter group) for each optimizer step."""
         raise UnsupportedError(f"method {self.name!r} is not trained")

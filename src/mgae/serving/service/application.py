@@ -1,4 +1,4 @@
-"""The whole service as an ASGI application."""
+"""Build the whole service as an ASGI application."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
-from mgae.core.errors import UnsupportedError
 from mgae.data.datasets.catalogue import statistics
-from mgae.serving.maps import NodeMap, node_map, palette
+from mgae.runs.results import RunResult
+from mgae.serving.maps import NodeMap
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes, telemetry
-from mgae.serving.service.guard import Door, Guard
-from mgae.serving.service.limits import LIMITS, MOST_MAP_POINTS
+from mgae.serving.service.guard import Credentials, Guard
 from mgae.serving.service.problems import Problem, handle_problems
 from mgae.serving.service.routes import model_routes
+from mgae.serving.templates import palette
 from mgae.version import __version__
 
 PAGE = Path(str(resources.files("mgae.serving.service") / "page"))
@@ -36,16 +36,16 @@ def create_app(
     hosts: frozenset[str] = LOOPBACK,
     test: dict[str, float] | None = None,
 ) -> FastAPI:
-    """The service of a predictor.
+    """Return the service of a predictor.
 
     Args:
         predictor: the model; it is warmed up here, so that the first request does not wait.
         token: what every request but ``GET /health`` must bring; None: nothing.
-        hosts: the names that the service answers to where there is no token.
+        hosts: the names that the service answers to if there is no token.
         test: the run's test figures, in percent.
     """
-    found = _warmed(predictor)
-    info = _info(predictor, found, test or {})
+    node_map = _warm_up(predictor)
+    info = _info(predictor, node_map, test or {})
     app = FastAPI(
         title=f"mgae: {info.graph}",
         version=__version__,
@@ -54,22 +54,21 @@ def create_app(
         redoc_url=None,
         lifespan=_lifespan,
     )
-    counted = telemetry.Telemetry({"mgae_nodes": ("Nodes of the graph", predictor.num_nodes)})
-    app.state.door = door = Door(token)
+    metrics = telemetry.Telemetry(predictor.num_nodes)
+    app.state.credentials = credentials = Credentials(token)
     handle_problems(app)
-    app.include_router(model_routes(predictor, info, found))
-    app.include_router(_own_routes(counted, door))
+    app.include_router(model_routes(predictor, info, node_map))
+    app.include_router(_own_routes(metrics, credentials))
     app.mount("/page", StaticFiles(directory=PAGE))
     _describe(app)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
-    sign_in = (PAGE / "sign-in.html").read_text(encoding="utf-8")
-    app.add_middleware(Guard, door=door, hosts=hosts, sign_in=sign_in)
-    app.add_middleware(telemetry.Measured, telemetry=counted)
+    app.add_middleware(Guard, credentials=credentials, hosts=hosts)
+    app.add_middleware(telemetry.Measured, telemetry=metrics)
     return app
 
 
-def _own_routes(counted: telemetry.Telemetry, door: Door) -> APIRouter:
-    """What does not ask the model."""
+def _own_routes(metrics: telemetry.Telemetry, credentials: Credentials) -> APIRouter:
+    """Return the routes that do not ask the model."""
     router = APIRouter()
 
     # Not in a thread, so that it answers while all threads are at work.
@@ -79,7 +78,7 @@ def _own_routes(counted: telemetry.Telemetry, door: Door) -> APIRouter:
 
     @router.get("/metrics", summary="Figures for Prometheus", response_class=PlainTextResponse)
     async def _metrics() -> Response:
-        return Response(counted.text(), media_type=telemetry.MEDIA_TYPE)
+        return Response(metrics.text(), media_type=telemetry.MEDIA_TYPE)
 
     @router.get("/", include_in_schema=False)
     async def _page() -> FileResponse:
@@ -95,50 +94,45 @@ def _own_routes(counted: telemetry.Telemetry, door: Door) -> APIRouter:
 
     @router.post("/session", include_in_schema=False, status_code=204)
     async def _session(request: Request) -> Response:
-        """Whoever gets here has shown the token: the browser may come again."""
+        """Give a browser that has shown the token a cookie to come again with."""
         answer = Response(status_code=204)
         secure = request.url.scheme == "https"
-        answer.set_cookie(
-            door.cookie, door.session, httponly=True, samesite="strict", secure=secure
-        )
+        cookie = credentials.cookie, credentials.session
+        answer.set_cookie(*cookie, httponly=True, samesite="strict", secure=secure)
         return answer
 
     return router
 
 
-def _warmed(predictor: Predictor) -> NodeMap | None:
-    """The map, once everything that is computed only once is there."""
+def _warm_up(predictor: Predictor) -> NodeMap | None:
+    """Compute everything that is computed only once; return the map."""
     first = predictor.node_ids[0]
     predictor.neighbors(first)
     predictor.find("", 1)
     predictor.recommend(first, 1)
-    try:
+    if predictor.embeds:
         predictor.similar(first, 1)
-        embeddings = predictor.embed()
-    except UnsupportedError:
-        return None
-    return node_map(embeddings, predictor.graph, MOST_MAP_POINTS, predictor.config.seed)
+    return predictor.map(shapes.MOST_MAP_POINTS)
 
 
-def _info(predictor: Predictor, found: NodeMap | None, test: dict[str, float]) -> shapes.Info:
+def _info(predictor: Predictor, node_map: NodeMap | None, test: dict[str, float]) -> shapes.Info:
     config, graph = predictor.config, predictor.graph
     counts = statistics(graph)
-    width = None if found is None else int(predictor.embed([predictor.node_ids[0]]).shape[1])
-    encoder = [] if config.encoder is None else [config.encoder.kind]
+    width = None if node_map is None else int(predictor.embed([predictor.node_ids[0]]).shape[1])
     return shapes.Info(
         graph=Path(config.graph).name,
         nodes=predictor.num_nodes,
         edges=counts["edges"],
         features=0 if graph.x is None else graph.x.size(1),
         directed=not graph.undirected,
-        method=" ".join([config.method.kind, *encoder]),
+        method=RunResult(config, ()).name,
         task=config.task,
         protocol=config.protocol,
         embedding_width=width,
         exact=predictor.ranks_all(),
         test=test,
         notes=predictor.notes,
-        limits=LIMITS,
+        limits=shapes.LIMITS,
         version=__version__,
     )
 
@@ -152,7 +146,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 
 
 def _describe(app: FastAPI) -> None:
-    """The OpenAPI description with our form of an error."""
+    """Put our form of an error and the token into the OpenAPI description."""
     description: dict[str, Any] = app.openapi()
     schemas = description["components"]["schemas"]
     for name in ("HTTPValidationError", "ValidationError"):

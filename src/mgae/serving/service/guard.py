@@ -1,24 +1,31 @@
-"""Who may come in, and how much they may bring."""
+"""Refuse requests without the token, from foreign names, or larger than the limit.
+
+Starlette's TrustedHostMiddleware and RequestBodyLimitMiddleware answer in plain text and with their
+own words; a client of this service gets every refusal as RFC 9457 has it.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import hmac
-import re
 import secrets
-from http.cookies import CookieError, SimpleCookie
+from importlib import resources
 from urllib.parse import unquote_to_bytes
 
+from markupsafe import Markup
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mgae.serving.service.limits import MOST_BYTES
 from mgae.serving.service.problems import problem
+from mgae.serving.service.shapes import MOST_BYTES
+from mgae.serving.templates import open_templates, palette
 
 _OPEN = ("/health",)
+_TOO_LARGE = f"a request may have {MOST_BYTES:,} bytes"
 _HEADERS = {
     "Cache-Control": "no-cache",  # the page must not outlive the service that it belongs to
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -29,7 +36,7 @@ _HEADERS = {
 }
 
 
-class Door:
+class Credentials:
     """The token, and the session that a browser gets for it.
 
     A browser cannot send a token with the address of a page. It shows the token once, in a header
@@ -42,26 +49,46 @@ class Door:
         # A browser does not tell ports apart: services on one machine need names of their own.
         self.cookie = f"mgae_{secrets.token_hex(4)}"
 
-    def lets_in(self, headers: Headers) -> bool:
-        """Whether a request has the token or the session, compared in constant time."""
+    def accept(self, request: HTTPConnection) -> bool:
+        """Return whether a request has the token or the session, compared in constant time."""
         if self.token is None:
             return True
-        scheme, _, given = headers.get("authorization", "").partition(" ")
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and _same(given.strip(), self.token):
             return True
-        return _same(_cookie(headers, self.cookie), self.session)
+        return _same(request.cookies.get(self.cookie, ""), self.session)
+
+
+class SignInPage:
+    """The page that asks for the token, whole: without the token it can load no other file.
+
+    Attributes:
+        html: the page with its script and style inline.
+        policy: the Content-Security-Policy that allows those two by their hashes.
+    """
+
+    def __init__(self) -> None:
+        folder = resources.files("mgae.serving.service") / "templates"
+        script = (folder / "sign-in.js").read_text(encoding="utf-8")
+        style = palette() + (folder / "sign-in.css").read_text(encoding="utf-8")
+        template = open_templates("mgae.serving.service").get_template("sign-in.html")
+        self.html = template.render(style=Markup(style), script=Markup(script))
+        self.policy = (
+            f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; "
+            "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
 
 
 class Guard:
-    """Refuses requests without the token, from foreign names, and larger than the limit.
+    """Answer a refusal, or pass the request on with its body bounded.
 
     Without a token only the service's own names are answered: otherwise a web page elsewhere
     could give its own name this machine's address and read everything (DNS rebinding).
     """
 
-    def __init__(self, app: ASGIApp, door: Door, hosts: frozenset[str], sign_in: str) -> None:
-        self.app, self.door, self.hosts, self.sign_in = app, door, hosts, sign_in
-        self.sign_in_policy = _inline_policy(sign_in)
+    def __init__(self, app: ASGIApp, credentials: Credentials, hosts: frozenset[str]) -> None:
+        self.app, self.credentials, self.hosts = app, credentials, hosts
+        self.sign_in = SignInPage()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a refusal, or pass the request on."""
@@ -69,58 +96,41 @@ class Guard:
             return await self.app(scope, receive, send)
         send = _with_headers(send)
         _keep_slashes(scope)
-        refusal = self._refusal(scope)
+        refusal = self._refusal(HTTPConnection(scope))
         if refusal is not None:
             return await refusal(scope, receive, send)
         return await self.app(scope, _bounded(receive), send)
 
-    def _refusal(self, scope: Scope) -> Response | None:
-        headers = Headers(scope=scope)
-        if self.door.token is None and _name(headers.get("host", "")) not in self.hosts:
+    def _refusal(self, request: HTTPConnection) -> Response | None:
+        headers, credentials = request.headers, self.credentials
+        if credentials.token is None and _name(headers.get("host", "")) not in self.hosts:
             return problem(421, "this service answers to its own address only; see --host")
-        if scope["path"] not in _OPEN and not self.door.lets_in(headers):
-            return self._unauthorized(scope, headers)
+        if request.scope["path"] not in _OPEN and not credentials.accept(request):
+            return self._unauthorized(request.scope["method"], headers)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length[:20]) > MOST_BYTES:
-            return _too_large()
+            return problem(413, _TOO_LARGE)
         return None
 
-    def _unauthorized(self, scope: Scope, headers: Headers) -> Response:
+    def _unauthorized(self, method: str, headers: Headers) -> Response:
         challenge = {"WWW-Authenticate": 'Bearer realm="mgae"'}
-        if scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
-            policy = {"Content-Security-Policy": self.sign_in_policy}
-            return HTMLResponse(self.sign_in, 401, {**challenge, **policy})
+        if method == "GET" and "text/html" in headers.get("accept", ""):
+            policy = {"Content-Security-Policy": self.sign_in.policy}
+            return HTMLResponse(self.sign_in.html, 401, {**challenge, **policy})
         return problem(401, "this needs the header Authorization: Bearer TOKEN", headers=challenge)
 
 
-def _inline_policy(page: str) -> str:
-    """Allows a page its own inline script and style by their hashes: it can load no other file."""
-
-    def digests(tag: str) -> str:
-        found = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
-        hashes = (base64.b64encode(hashlib.sha256(text.encode()).digest()) for text in found)
-        return " ".join(f"'sha256-{digest.decode()}'" for digest in hashes)
-
-    return (
-        f"default-src 'none'; script-src {digests('script')}; style-src {digests('style')}; "
-        "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
-    )
+def _source(text: str) -> str:
+    """Return the name of an inline script or style in a Content-Security-Policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), wanted.encode())
 
 
-def _cookie(headers: Headers, name: str) -> str:
-    try:
-        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return morsel.value if morsel else ""
-
-
 def _name(host: str) -> str:
-    """The host without its port.
+    """Return the host without its port.
 
     >>> _name("LocalHost:8000"), _name("[::1]:8000")
     ('localhost', '[::1]')
@@ -138,7 +148,7 @@ def _keep_slashes(scope: Scope) -> None:
 
 
 def segment_text(segment: str) -> str:
-    """What a segment of the path says.
+    """Return the text of a segment of the path.
 
     >>> segment_text("10%252 a%2Fb")
     '10%2 a/b'
@@ -158,19 +168,15 @@ def _with_headers(send: Send) -> Send:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """The same body; a longer one than allowed is refused, also where no length was announced."""
-    seen = 0
+    """Refuse a longer body than allowed, also where no length was announced."""
+    received = 0
 
     async def receiving() -> Message:
-        nonlocal seen
+        nonlocal received
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > MOST_BYTES:
-            raise HTTPException(413, f"a request may have {MOST_BYTES:,} bytes")
+        received += len(message.get("body", b""))
+        if received > MOST_BYTES:
+            raise HTTPException(413, _TOO_LARGE)
         return message
 
     return receiving
-
-
-def _too_large() -> Response:
-    return problem(413, f"a request may have {MOST_BYTES:,} bytes")

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 has them: one JSON object that says what is wrong."""
+"""Answer errors as RFC 9457 has them: one JSON object that says what is wrong."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def problem(
     errors: Sequence[FieldProblem] | None = None,
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
-    """The answer for a problem."""
+    """Return the answer for a problem."""
     body = Problem(
         type="about:blank",
         title=HTTPStatus(status).phrase,
@@ -52,7 +52,7 @@ def problem(
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """What a route may answer besides its result, for the OpenAPI description."""
+    """Return what a route may answer besides its result, for the OpenAPI description."""
     schema = {"schema": {"$ref": "#/components/schemas/Problem"}}
     return {
         status: {"description": HTTPStatus(status).phrase, "content": {MEDIA_TYPE: schema}}
@@ -61,7 +61,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def handle_problems(app: FastAPI) -> None:
-    """Let every error of the app become a problem."""
+    """Answer every error of the app with a problem."""
 
     @app.exception_handler(HTTPException)
     async def _http(request: Request, error: HTTPException) -> JSONResponse:

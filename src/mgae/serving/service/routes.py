@@ -1,4 +1,4 @@
-"""The routes: what can be asked of a trained model."""
+"""Define the routes: what can be asked of a trained model."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from mgae.serving.maps import NodeMap
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes
 from mgae.serving.service.guard import segment_text
-from mgae.serving.service.limits import MOST_ID_LENGTH, MOST_K, MOST_NEIGHBORS, MOST_SUGGESTIONS
 from mgae.serving.service.problems import documented
 
-Text = Annotated[str, Query(max_length=MOST_ID_LENGTH, description="a part of an id")]
-Some = Annotated[int, Query(ge=1, le=MOST_SUGGESTIONS, description="how many at most")]
-Id = Annotated[str, Path(max_length=MOST_ID_LENGTH, description="the node's own id")]
-Count = Annotated[int, Query(ge=1, le=MOST_K, description="how many")]
+Text = Annotated[str, Query(max_length=shapes.MOST_ID_LENGTH, description="a part of an id")]
+Some = Annotated[int, Query(ge=1, le=shapes.MOST_SUGGESTIONS, description="how many at most")]
+Id = Annotated[str, Path(max_length=shapes.MOST_ID_LENGTH, description="the node's own id")]
+Count = Annotated[int, Query(ge=1, le=shapes.MOST_K, description="how many")]
 Exact = Annotated[
     bool | None, Query(description="rank all nodes, or candidates only; absent: by size")
 ]
-Most = Annotated[int, Query(ge=0, le=MOST_NEIGHBORS, description="neighbors to list at most")]
+Most = Annotated[
+    int, Query(ge=0, le=shapes.MOST_NEIGHBORS, description="neighbors to list at most")
+]
 _SCALE = 65535
 
 
 def model_routes(predictor: Predictor, info: shapes.Info, node_map: NodeMap | None) -> APIRouter:
-    """Everything that asks the model."""
+    """Return the routes that ask the model."""
     router = APIRouter(responses=documented(401, 422))
     _add_lookups(router, predictor, info)
     _add_rankings(router, predictor)
@@ -61,8 +62,8 @@ def _add_rankings(router: APIRouter, predictor: Predictor) -> None:
     )
     def _recommendations(id: Id, k: Count = 10, exact: Exact = None) -> shapes.Recommendations:
         node = _known(predictor, id)
-        found = predictor.recommend(node, k, exact=exact)
-        return shapes.Recommendations(node=node, recommendations=_links(found))
+        links = _links(predictor.recommend(node, k, exact=exact))
+        return shapes.Recommendations(node=node, recommendations=links)
 
     @router.get(
         "/nodes/{id}/similar",
@@ -94,7 +95,7 @@ def _add_posts(router: APIRouter, predictor: Predictor) -> None:
         features = {new.node: new.features for new in asked.nodes}
         if len(features) < len(asked.nodes):
             raise GraphError("nodes: two of the new nodes have the same id")
-        rows = _finite(predictor.embed_new(features, asked.edges))
+        rows = _require_finite(predictor.embed_new(features, asked.edges))
         links: dict[Any, list[Recommendation]] = (
             predictor.recommend_new(features, asked.edges, asked.k) if asked.k else {}
         )
@@ -127,7 +128,7 @@ def _add_map(router: APIRouter, predictor: Predictor, node_map: NodeMap | None) 
 def _map(predictor: Predictor, node_map: NodeMap) -> shapes.Map:
     x, y = (node_map.xy * _SCALE).round().astype(int).T.tolist()
     return shapes.Map(
-        nodes=[predictor.node_ids[place] for place in node_map.nodes.tolist()],
+        nodes=[predictor.node_ids[number] for number in node_map.nodes.tolist()],
         x=x,
         y=y,
         group=node_map.groups.tolist(),
@@ -139,23 +140,23 @@ def _map(predictor: Predictor, node_map: NodeMap) -> shapes.Map:
 
 
 def _known(predictor: Predictor, segment: str) -> Any:
-    """The user's own id for what stands in the path."""
+    """Return the user's own id for a segment of the path."""
     text = segment_text(segment)
     if not predictor.knows(text):
         raise HTTPException(404, f"unknown node {text!r}: GET /nodes?query= finds ids")
     return predictor.nodes.id_of(text)
 
 
-def _links(found: list[Recommendation]) -> list[shapes.Link]:
-    _finite(np.array([link.score for link in found]))
+def _links(recommended: list[Recommendation]) -> list[shapes.Link]:
+    _require_finite(np.array([link.score for link in recommended]))
     return [
         shapes.Link(node=link.node, score=link.score, probability=shapes.plain(link.probability))
-        for link in found
+        for link in recommended
     ]
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
-    """Numbers that JSON can hold; those of known nodes always are."""
+def _require_finite(values: np.ndarray) -> np.ndarray:
+    """Return numbers that JSON can hold; those of known nodes always are."""
     if not np.isfinite(values).all():
         raise GraphError("features are too large: what follows from them is not finite")
     return values

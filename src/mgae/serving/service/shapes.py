@@ -1,4 +1,4 @@
-"""What the service takes and gives, as JSON."""
+"""Define what the service takes and gives, as JSON."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, StrictStr
 
-from mgae.serving.service.limits import (
-    MOST_FEATURES,
-    MOST_ID_LENGTH,
-    MOST_K,
-    MOST_NEW_EDGES,
-    MOST_NEW_NODES,
-    MOST_PAIRS,
-)
+# How much one request may ask for.
+MOST_K = 1000
+MOST_PAIRS = 10_000
+MOST_NEW_NODES = 100
+MOST_NEW_EDGES = 10_000
+MOST_FEATURES = 100_000
+MOST_SUGGESTIONS = 100
+MOST_NEIGHBORS = 1000
+MOST_MAP_POINTS = 20_000
+MOST_ID_LENGTH = 1000
+MOST_BYTES = 4 * 2**20
+
+LIMITS = {
+    "k": MOST_K,
+    "pairs": MOST_PAIRS,
+    "new_nodes": MOST_NEW_NODES,
+    "new_edges": MOST_NEW_EDGES,
+    "request_bytes": MOST_BYTES,
+}
 
 NodeId = (
     Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
@@ -41,7 +52,7 @@ class Info(BaseModel):
     method: str
     task: str
     protocol: str
-    embedding_width: int | None = Field(description="null where the method has no embeddings")
+    embedding_width: int | None = Field(description="null if the method has no embeddings")
     exact: bool = Field(description="whether all nodes are ranked, or candidates only")
     test: dict[str, float] = Field(description="the run's test figures, in percent")
     notes: list[str]
@@ -50,7 +61,7 @@ class Info(BaseModel):
 
 
 class Found(BaseModel):
-    """Ids that begin with the query or hold it."""
+    """Ids that begin with the query or contain it."""
 
     query: str
     nodes: list[KnownId]
@@ -150,18 +161,18 @@ class EmbeddedNodes(BaseModel):
 
 
 class Map(BaseModel):
-    """Places of nodes on a plane, columns of equal length."""
+    """Coordinates of nodes on a plane, columns of equal length."""
 
     nodes: list[KnownId]
     x: list[int] = Field(description="0 to 65535")
     y: list[int] = Field(description="0 to 65535, upwards")
-    group: list[int] = Field(description="a place in groups, or -1")
+    group: list[int] = Field(description="an index into groups, or -1")
     groups: list[str]
     grouping: str
     projection: str
-    total: int = Field(description="nodes of the graph; more than are shown where it is large")
+    total: int = Field(description="nodes of the graph; more than are shown if it is large")
 
 
 def plain(value: Any) -> Any:
-    """JSON has no NaN."""
+    """Return None for NaN, which JSON has not."""
     return None if isinstance(value, float) and value != value else value  # noqa: PLR0124

@@ -1,4 +1,4 @@
-"""What scores of edges and other pairs look like as curves."""
+"""Compute curves and histograms of the scores of edges and other pairs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import precision_recall_curve, roc_curve
 
 from mgae.evaluation.metrics import Floats
+from mgae.serving.maps import spread
 
 _POINTS = 300
 _BINS = 36
@@ -31,29 +32,29 @@ class Scored:
 
     @property
     def labels(self) -> Floats:
-        """1 for an edge, 0 for none: [n + m]."""
+        """Return 1 for an edge, 0 for none: [n + m]."""
         return np.concatenate([np.ones(self.positive.size), np.zeros(self.negative.size)])
 
     @property
     def scores(self) -> Floats:
-        """Edges first: [n + m]."""
+        """Return the scores of edges, then of the others: [n + m]."""
         return np.concatenate([self.positive, self.negative])
 
 
 def roc(scored: Scored) -> Curve:
-    """False positive rate and true positive rate."""
+    """Return false positive rate and true positive rate."""
     false_rate, true_rate, _ = roc_curve(scored.labels, scored.scores)
-    return _thinned(false_rate, true_rate)
+    return _thin(false_rate, true_rate)
 
 
 def precision_recall(scored: Scored) -> Curve:
-    """Recall and precision."""
+    """Return recall and precision."""
     precision, recall, _ = precision_recall_curve(scored.labels, scored.scores)
-    return _thinned(recall[::-1], precision[::-1])
+    return _thin(recall[::-1], precision[::-1])
 
 
 def reliability(probability: Floats, labels: Floats, bins: int = 10) -> Curve:
-    """In about equally filled bins the mean probability, and the share that are edges.
+    """Return the mean probability and the share of edges in about equally filled bins.
 
     Equal probabilities stay together, however many they are.
 
@@ -62,14 +63,14 @@ def reliability(probability: Floats, labels: Floats, bins: int = 10) -> Curve:
     ([0.2, 0.8], [0.0, 1.0])
     """
     borders = np.unique(np.quantile(probability, np.arange(1, bins) / bins, method="lower"))
-    places = np.searchsorted(borders, probability, side="left")
-    parts = [np.flatnonzero(places == place) for place in np.unique(places)]
+    bin_of = np.searchsorted(borders, probability, side="left")
+    parts = [np.flatnonzero(bin_of == index) for index in np.unique(bin_of)]
     means = [[values[part].mean() for part in parts] for values in (probability, labels)]
     return Curve(*map(np.array, means))
 
 
 def histogram(scored: Scored) -> tuple[Floats, Floats, Floats]:
-    """Borders [b + 1] and the share of the edges [b] and of the other pairs [b] between them.
+    """Return borders [b + 1], and between them the share of edges [b] and of other pairs [b].
 
     The few scores that lie far outside count in the outermost bins.
     """
@@ -82,7 +83,7 @@ def histogram(scored: Scored) -> tuple[Floats, Floats, Floats]:
     return borders, shares[0], shares[1]
 
 
-def _thinned(x: Floats, y: Floats) -> Curve:
-    """At most so many points as a screen can show; the first and the last stay."""
-    kept = np.unique(np.linspace(0, len(x) - 1, min(len(x), _POINTS)).round().astype(int))
+def _thin(x: Floats, y: Floats) -> Curve:
+    """Keep at most so many points as a screen can show; the first and the last stay."""
+    kept = spread(len(x), _POINTS)
     return Curve(x[kept], y[kept])

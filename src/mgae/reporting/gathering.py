@@ -1,4 +1,4 @@
-"""All that a run's page shows, taken from the run's directory."""
+"""Gather all that a run's page shows from the run's directory."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.core.errors import RunDirectoryError, UnsupportedError
+from mgae.core.errors import RunDirectoryError
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord
 from mgae.evaluation.links import held_out_scores
-from mgae.reporting.curves import Scored
-from mgae.reporting.links import StrongLinks, strong_links
+from mgae.reporting.scorecurves import Scored
+from mgae.reporting.stronglinks import StrongLinks, strong_links
 from mgae.runs.pipeline import seed_configs
 from mgae.runs.presets import Published, published
 from mgae.runs.results import RunResult, seed_result
 from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import Trial
 from mgae.serving.calibration import Calibration
-from mgae.serving.maps import NodeMap, Projection, node_map
+from mgae.serving.maps import NodeMap, Projection
 from mgae.serving.predictor import Predictor
 
 MOST_POINTS = 4000
@@ -34,8 +34,8 @@ class Evidence:
 
     Attributes:
         part: whose pairs were scored, ``test`` or ``val``.
-        histories: for each seed its epochs, none where nothing was trained.
-        node_map: None where the method has no embeddings.
+        histories: for each seed its epochs, none if nothing was trained.
+        node_map: None if the method has no embeddings.
     """
 
     result: RunResult
@@ -71,7 +71,7 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
         part=part,
         scored=_scored(trial, part),
         calibration=predictor.calibration,
-        node_map=_map(predictor, projection),
+        node_map=predictor.map(MOST_POINTS, projection),
         links=strong_links(predictor),
     )
 
@@ -90,17 +90,9 @@ def _history(path: Path) -> list[EpochRecord]:
 
 
 def _scored(trial: Trial, part: str) -> Scored | None:
-    """Scores as they were measured: without the held-out edges, or with those OGB allows."""
+    """Score as it was measured: without the held-out edges, or with those OGB allows."""
     if not all(pairs.size(1) for pairs in trial.split.pairs(part)):
         return None
     allowed = trial.config.evaluation.val_edges_as_input
     scores = held_out_scores(trial.method, trial.split, part, allowed)
     return Scored(*(side.double().numpy() for side in scores))
-
-
-def _map(predictor: Predictor, projection: Projection) -> NodeMap | None:
-    try:
-        embeddings = predictor.embed()
-    except UnsupportedError:
-        return None
-    return node_map(embeddings, predictor.graph, MOST_POINTS, predictor.config.seed, projection)

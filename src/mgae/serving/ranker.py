@@ -1,4 +1,4 @@
-"""The best tails for a head, from all nodes."""
+"""Rank the tails of a head, from all nodes or from candidates."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from mgae.core.methods.base import Method
-from mgae.serving.candidates import Candidates
-from mgae.serving.neighbors import Neighbors
+from mgae.serving.candidates import Candidates, Neighbors
 
 
 @dataclass(frozen=True)
@@ -26,11 +25,11 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Orders nodes by a method's score; the head itself is never among them.
+    """Order nodes by a method's score; the head itself is never among them.
 
     Attributes:
         encoded: what the method made of the graph.
-        neighbors: what to leave out where known edges are not wanted.
+        neighbors: what to leave out if known edges are not wanted.
         embed: the embedding of all nodes, for candidates of a method without a decoder.
     """
 
@@ -43,7 +42,7 @@ class Ranking:
     def exact(
         self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
     ) -> list[Ranked]:
-        """The best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n]."""
+        """Return the best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n]."""
         tails = torch.arange(self.num_nodes) if among is None else among
         scores = self.method.score_tails(self.encoded, heads, tails)
         return [
@@ -54,14 +53,14 @@ class Ranking:
     def proposed(
         self, heads: Tensor, k: int, exclude_known: bool = True, count: int = 500
     ) -> list[Ranked]:
-        """The best ``k`` for each of ``heads`` [h], of ``count`` candidates."""
+        """Return the best ``k`` for each of ``heads`` [h], of ``count`` candidates."""
         return [
             self.exact(head.view(1), k, exclude_known, tails)[0]
             for head, tails in zip(heads, self.candidates.of(heads, count), strict=True)
         ]
 
     def recall(self, heads: Tensor, k: int, count: int) -> float:
-        """The share of the best ``k`` of all nodes that are found among ``count`` candidates."""
+        """Return the share of the best ``k`` of all nodes that are among ``count`` candidates."""
         pairs = zip(self.exact(heads, k), self.proposed(heads, k, count=count), strict=True)
         shares = [
             float(torch.isin(every.nodes, some.nodes).float().mean())
@@ -72,7 +71,7 @@ class Ranking:
 
     @cached_property
     def candidates(self) -> Candidates:
-        """What proposes them, made when first needed."""
+        """Propose candidates; made when first needed."""
         return Candidates(self.method, self.encoded, self.neighbors, self.embed)
 
     def _best(
@@ -86,7 +85,7 @@ class Ranking:
 
 
 def best(nodes: Tensor, scores: Tensor, k: int) -> Ranked:
-    """The ``k`` highest, and of equal ones those that come first.
+    """Return the ``k`` highest, and of equal ones those that come first.
 
     >>> best(torch.tensor([5, 6, 7]), torch.tensor([1.0, 2.0, 2.0]), 2).nodes.tolist()
     [6, 7]

@@ -1,4 +1,4 @@
-"""Tables that leave the program piece by piece, in the format that the file's ending names."""
+"""Write results piece by piece, in the format that the file's ending names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_out(
     """Refuse a file that cannot be written or is an input, before any work is done for it.
 
     Raises:
-        ConfigError: saying which endings there are, or that the folder is missing.
+        ConfigError: if the ending is none of ``endings``, or the folder is missing.
     """
     if path.suffix.lower() not in endings:
         raise ConfigError(f"{option} must end in {', '.join(endings)}, got {path}")
@@ -39,7 +39,7 @@ def check_out(
 
 
 def write_batches(path: Path, batches: Iterator[pa.RecordBatch]) -> int:
-    """Write a table of at least one batch, and say how many rows it has."""
+    """Write at least one batch, and return the number of rows."""
     writers: dict[str, _Writer] = {".parquet": pq.ParquetWriter, ".csv": pacsv.CSVWriter}
     rows = 0
 
@@ -58,9 +58,9 @@ def write_batches(path: Path, batches: Iterator[pa.RecordBatch]) -> int:
 
 
 def write_matrix(path: Path, ids: pa.Array, matrix: np.ndarray) -> None:
-    """A row for each id: Parquet with a vector per row, CSV with a column per number, or npy.
+    """Write a row for each id: Parquet with a vector per row, CSV with a column per number, or npy.
 
-    An npy file has no place for ids: they go into a file beside it, ``.ids.csv``.
+    An npy file has no room for ids: they go into a file beside it, ``.ids.csv``.
     """
     if path.suffix.lower() == ".npy":
         write_atomically(path, lambda partial: _save(partial, matrix))
