@@ -141,8 +141,9 @@ def test_a_sampled_trial_trains_from_files_and_finds_the_same(
         train={"fanouts": (3, 3), "epochs": 2, "step_size": 10},
         split={"val_ratio": 0.2},
     )
-    mapped = Trial(config, toy_data(num_edges=80))
+    data = toy_data(num_edges=80)
+    mapped = Trial(config, data, MessageGraph.of(data))
     monkeypatch.setattr("mgae.runs.trial.in_files", lambda graph: graph)
-    plain = Trial(config, toy_data(num_edges=80))
+    plain = Trial(config, data, MessageGraph.of(data))
     assert mapped.fit() == plain.fit()
     assert mapped.split.message is not plain.split.message

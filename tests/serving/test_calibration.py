@@ -10,7 +10,6 @@ from torch import Tensor
 
 from mgae.data import MessageGraph
 from mgae.data.splits import split_links
-from mgae.runs.sections import SplitSettings
 from mgae.serving.calibration import Calibration, calibrate
 from tests.conftest import toy_graph
 
@@ -85,8 +84,7 @@ class Watched:
 
 
 def test_it_is_fitted_on_validation_pairs_without_the_edges_that_are_asked_about() -> None:
-    settings = SplitSettings(val_ratio=0.2, test_ratio=0.1)
-    split = split_links(toy_graph(num_edges=60), settings, torch.Generator().manual_seed(0))
+    split = split_links(toy_graph(num_edges=60), 0.2, 0.1, torch.Generator().manual_seed(0))
     method = Watched(split.val)
     found = calibrate(method, split)
     assert [graph is split.message for graph in method.encoded] == [True]

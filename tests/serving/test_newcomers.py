@@ -11,9 +11,9 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError, UnsupportedError
-from mgae.core.methods.base import build_method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph, checked
+from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.serving import Predictor
 from tests.conftest import toy_data

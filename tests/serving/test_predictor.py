@@ -14,10 +14,10 @@ from torch_geometric.data import Data
 
 import mgae
 from mgae.core.errors import ConfigError, GraphError, RunDirectoryError, UnsupportedError
-from mgae.core.methods.base import build_method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph
 from mgae.registry import METHODS
+from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.serving import Predictor
 from tests.conftest import toy_data

@@ -7,9 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mgae.core.methods.base import Encoded, Method, build_method
+from mgae.core.methods.base import Encoded, Method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph
+from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.serving.candidates import FaissIndex, Neighbors, PlainIndex, tangent
 from mgae.serving.ranker import Ranking, best

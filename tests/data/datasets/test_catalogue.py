@@ -110,7 +110,7 @@ def test_a_truncated_file_is_refused(cora_copy: Path) -> None:
 
 
 def test_a_graph_with_other_statistics_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = replace(DATASETS["cora"], build=toy_data)
+    entry = replace(DATASETS["cora"], target=toy_data)
     monkeypatch.setitem(DATASETS._entries, "cora", entry)
     with pytest.raises(GraphError, match=r"cora is damaged: expected .*2708.*, got .*'nodes': 20"):
         load_graph("cora")
