@@ -6,6 +6,7 @@ from mgae.core.methods.adversarial import (
 )
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.methods.base import Encoded, Method
+from mgae.core.methods.evidence import EvidenceModel
 from mgae.core.methods.graphmae import GraphMAE
 from mgae.core.methods.heuristics import (
     AdamicAdar,
@@ -25,6 +26,7 @@ __all__ = [
     "CommonNeighbors",
     "DeepGraphInfomax",
     "Encoded",
+    "EvidenceModel",
     "GraphAutoencoder",
     "GraphInfoClust",
     "GraphMAE",
