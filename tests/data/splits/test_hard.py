@@ -53,6 +53,24 @@ def test_equal_features_make_a_negative_hard_too() -> None:
     assert chosen(4, [3, 2, 0, 1, 4, 5], x)[2:] == [(3, 5), (2, 5)]
 
 
+def test_held_out_edges_do_not_rank_the_candidates() -> None:
+    # With 1 - 4 in sight, 1 would share 4 with 5 and always come before 2. By the training edges
+    # 1 and 2 are the same to 5: the random order decides.
+    none = torch.empty(2, 0, dtype=torch.long)
+    split = LinkSplit(graph_of(TRAINED), torch.tensor([[1], [4]]), TEST, none, none)
+    winners = set()
+    for seed in range(8):
+        order = torch.randperm(6, generator=torch.Generator().manual_seed(seed)).tolist()
+        winner = min((1, 2), key=order.index)
+        generator = torch.Generator().manual_seed(seed)
+        pairs = with_hard_negatives(split, 4, generator).hard_negatives("test")
+        assert pairs is not None
+        expected = [[0, 3], [0, 4], [3, 5], [winner, 5]]
+        assert pairs[:, 0].t().tolist() == expected
+        winners.add(winner)
+    assert winners == {1, 2}
+
+
 def drawn(seed: int, nodes: int = 40, edges: int = 120) -> LinkSplit:
     generator = torch.Generator().manual_seed(seed)
     return split_links(toy_graph(num_nodes=nodes, num_edges=edges), 0.1, 0.2, generator)
