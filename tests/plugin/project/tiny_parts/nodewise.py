@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from mgae.core import Mask, MaskedEdges, MessageGraph
-from mgae.core.graph import random_orientation
+from mgae.core.masks import hide_pairs
 from mgae.registry import MASKS
 from mgae.runs.parts import MaskSettings
 
@@ -18,9 +18,6 @@ class NodeWise(Mask):
         """Mask round(ω·E) of the E undirected pairs."""
         total = graph.pairs.size(1)
         turn = torch.randperm(graph.num_nodes, generator=generator)
-        chosen = turn[graph.pairs].amin(dim=0).argsort()[: self.count(total)]
-        hidden = torch.zeros(total, dtype=torch.bool)
-        hidden[chosen] = True
-        masked = random_orientation(graph.pairs[:, chosen], generator)
-        masked = masked[:, torch.randperm(chosen.numel(), generator=generator)]
-        return MaskedEdges(graph.only(~hidden[graph.pair_of_edge]), masked)
+        hidden = turn[graph.pairs].amin(dim=0).argsort()[: self.count(total)]
+        order = torch.randperm(hidden.numel(), generator=generator)
+        return hide_pairs(graph, hidden[order], generator)
