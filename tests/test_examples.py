@@ -50,16 +50,22 @@ def test_from_the_same_weights_masks_and_negatives_the_losses_are_the_same() -> 
         decoder=CrossCorrelation(128, in_layers=2, dropout=0.0),
         loss=BCE(),
     )
+    with torch.no_grad():
+        for weight in fast.parameters():
+            weight.mul_(3)  # so that logits differ, and gradients are clipped
     plain = PlainMGAE(data, dropout=0.0)
     copy_weights(fast, plain)
     state = State(Stepper(fast, learning_rate=0.01), Generators(0), 3, 3, 1)
     same = Generators(0)
+    losses = []
     for _ in range(3):
         edges = fast.mask(graph, same["mask"])
         sampler = NegativeSampler.of(graph)
         negatives = fast.loss.draw(edges.masked, sampler, same["negatives"]).squeeze(2)
         loss = plain.step(edges.visible.edge_index, edges.masked, negatives)
+        losses.append(loss)
         assert loss == pytest.approx(state.run_epoch(graph), rel=1e-4)
+    assert max(losses) - min(losses) > 0.1
 
 
 def test_its_own_mask_hides_both_directions_of_seven_edges_of_ten() -> None:
