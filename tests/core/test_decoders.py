@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mgae.core.decoders import CrossCorrelation, Decoder, InnerProduct, PairMLP, stacked
+from mgae.core.decoders import MLP, CrossCorrelation, Decoder, InnerProduct, PairMLP, stacked
 from mgae.core.seeding import drawn_from
 
 H1 = torch.tensor([[1.0, 2.0], [3.0, -1.0], [0.0, 1.0]])
@@ -395,7 +395,7 @@ def test_both_orders_at_once(
 def test_bfloat16_is_for_training_alone(
     kind: str, num_layers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.core.decoders.mlp.multiplies_bfloat16", lambda device: True)
+    monkeypatch.setattr(f"{MLP.__module__}.multiplies_bfloat16", lambda device: True)
     options: dict[str, Any] = {"num_layers": num_layers, "dropout": 0.0}
     exact, lowered = (build(kind, 2, 3, **options, precision=p) for p in ("float32", "bfloat16"))
     layers, pairs = random_layers(2), all_pairs(6)
@@ -412,7 +412,7 @@ def test_bfloat16_is_for_training_alone(
 def test_where_there_are_no_instructions_for_bfloat16_nothing_is_rounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mgae.core.decoders.mlp.multiplies_bfloat16", lambda device: False)
+    monkeypatch.setattr(f"{MLP.__module__}.multiplies_bfloat16", lambda device: False)
     exact, lowered = (build("mlp", dropout=0.0, precision=p) for p in ("float32", "bfloat16"))
     layers, pairs, chance = random_layers(2, 2), all_pairs(6), torch.Generator()
     assert torch.equal(lowered(layers, pairs, chance), exact(layers, pairs, chance))
