@@ -205,8 +205,24 @@ def test_reset_parameters_is_a_new_draw_from_the_generator() -> None:
 def test_a_layer_of_another_width_is_refused(hidden: int, out: int, widths: str) -> None:
     module = pyg.GCN(6, hidden, num_layers=2, out_channels=out)
     encoder = PyGEncoder(module, 6, WIDTH)
-    with pytest.raises(UnsupportedError, match=f"must be 8 wide, got {widths}$"):
+    with pytest.raises(UnsupportedError, match=f"2 layers, each 8 wide, got the widths {widths}$"):
         encoder(toy_graph(), None)
+
+
+def test_a_layer_that_is_called_twice_is_refused() -> None:
+    """The decoder is sized by the number of modules, and would read another number of layers."""
+
+    class Twice(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.conv = pyg.GCNConv(WIDTH, WIDTH)
+
+        def forward(self, x: torch.Tensor, edge_index: torch.Tensor) -> torch.Tensor:
+            return self.conv(self.conv(x, edge_index), edge_index)
+
+    graph = toy_graph(num_features=WIDTH)
+    with pytest.raises(UnsupportedError, match="1 layers, each 8 wide, got the widths 8, 8"):
+        PyGEncoder(Twice(), WIDTH, WIDTH)(graph, None)
 
 
 def test_features_known_by_their_products_alone_are_refused() -> None:

@@ -57,7 +57,7 @@ class MessageGraph:
         return cls(
             edge_index=edge_index,
             num_nodes=num_nodes,
-            x=None if graph.x is None else _ready(graph.x),
+            x=None if graph.x is None else _ready(graph.x.float()),
             edge_weight=weight,
             undirected=bool(undirected),
         )
