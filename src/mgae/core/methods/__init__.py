@@ -6,7 +6,7 @@ from mgae.core.methods.adversarial import (
 )
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.methods.base import Encoded, Method
-from mgae.core.methods.evidence import EvidenceModel
+from mgae.core.methods.evidencemodel import EvidenceModel
 from mgae.core.methods.graphmae import GraphMAE
 from mgae.core.methods.heuristics import (
     AdamicAdar,

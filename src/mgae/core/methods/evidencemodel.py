@@ -16,9 +16,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
+from mgae.core.errors import GraphError
 from mgae.core.evidence import Evidence, FeatureViews
-from mgae.core.evidence.features import SmoothedFeatures
-from mgae.core.evidence.pairs import NAMES
+from mgae.core.evidence.cosines import SmoothedFeatures
+from mgae.core.evidence.structure import NAMES
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.negatives import NegativeSampler
@@ -134,6 +135,10 @@ class EvidenceModel(Method):
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Yield as many steps as there are folds: random edges against random other pairs."""
         folded = self.fold(graph, generators)
+        if not len(folded.positives):
+            raise GraphError(
+                "every edge is a node's last one, so that none can be hidden: use another method"
+            )
         for _ in range(self.folds):
             positives = _some(folded.positives, self.step_size, generators["mask"])
             negatives = _some(folded.negatives, 2 * self.step_size, generators["negatives"])
@@ -151,7 +156,7 @@ class EvidenceModel(Method):
         return self._folded[1]
 
     def _standardize(self, evidence: Tensor) -> None:
-        deviation = evidence.std(dim=0)
+        deviation = evidence.std(dim=0, unbiased=False)
         constant = deviation < 1e-4
         self.mean.copy_(evidence.mean(dim=0))
         self.scale.copy_(torch.where(constant, 0.0, 1 / deviation.clamp(min=1e-4)))

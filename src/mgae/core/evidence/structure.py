@@ -18,7 +18,7 @@ import scipy.sparse as sp
 import torch
 from scipy.sparse.csgraph import connected_components
 
-from mgae.core.evidence.features import FeatureViews, SmoothedFeatures
+from mgae.core.evidence.cosines import FeatureViews, SmoothedFeatures
 from mgae.core.evidence.sketches import (
     Floats,
     Indices,
@@ -119,7 +119,7 @@ class Evidence:
         """Return the evidence [h, t, F] of each of distinct heads with each of the tails."""
         head = np.arange(len(heads)).repeat(tails.size)
         values = self.explore(heads, head, np.tile(tails, len(heads)), 0)[0]
-        return values.reshape(len(heads), tails.size, -1)
+        return values.reshape(len(heads), tails.size, len(self.names))
 
     def shortlist(self, heads: Indices, count: int) -> Shortlist:
         """Return likely new tails of each head: the best ``count`` by each of several scores."""
