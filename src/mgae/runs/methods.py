@@ -201,6 +201,8 @@ METHODS.add(
     summary="a learned table, smoothed along the edges without weights",
     paper="He et al., LightGCN: Simplifying Graph Convolution for Recommendation, 2020",
     parts={"loss": {"kind": "bpr"}},
+    # The original's steps of 2,048 edges suit graphs of a million; a small graph needs more steps.
+    train={"clip": 0.0, "weight_decay": 1e-5, "step_size": 1024},
 )
 
 
@@ -243,8 +245,8 @@ class DeepWalkSettings(PartSettings):
         False, description="score a link by the inner product of unit vectors, not of any length"
     )
     num_walks: int = Field(10, ge=1, description="walks from each node")
-    walk_length: int = Field(80, ge=2, description="nodes of a walk")
-    window: int = Field(10, ge=1, description="nodes to each side that count as near")
+    walk_length: int = Field(40, ge=2, description="nodes of a walk")
+    window: int = Field(5, ge=1, description="nodes to each side that count as near")
     negatives: int = Field(5, ge=1, description="nodes drawn as not near, for each that is")
     passes: int = Field(1, ge=1, description="how often the walks are read")
 

@@ -26,6 +26,8 @@ from mgae.core.ops import pagerank
 from mgae.core.seeding import Generators
 
 Floats = NDArray[np.float64]
+_ROUNDING = 1e-9
+_SMALL = 4  # times as many nodes as channels: all factors take no longer than some
 
 
 class FixedEmbedding(InnerProductMethod):
@@ -70,11 +72,15 @@ class FixedEmbedding(InnerProductMethod):
         return Encoded([normalize(z) if self.cosine else z], graph.undirected)
 
     def left_factors(self, matrix: Floats | sp.csr_array) -> Floats:
-        """Return U √Σ of the largest singular values, by a randomized decomposition."""
+        """Return U √Σ of the largest singular values; of a large matrix by a randomized way."""
         count = min(self.channels, matrix.shape[0])
-        draw = int(torch.randint(2**31, (), generator=self.generator()))
-        left, values, _ = randomized_svd(matrix, count, n_iter=5, random_state=draw)
-        return np.asarray(left * np.sqrt(values), dtype=np.float64)
+        if matrix.shape[0] <= _SMALL * count:
+            whole = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
+            left, values, _ = np.linalg.svd(whole)
+        else:
+            draw = int(torch.randint(2**31, (), generator=self.generator()))
+            left, values, _ = randomized_svd(matrix, count, n_iter=5, random_state=draw)
+        return _with_roots(left[:, :count], values[:count])
 
 
 class Spectral(FixedEmbedding):
@@ -101,7 +107,7 @@ class Spectral(FixedEmbedding):
 
     def _eigenvectors(self, walk: sp.csr_array) -> tuple[Floats, Floats]:
         count = min(self.channels, walk.shape[0])
-        if walk.shape[0] <= 4 * count:
+        if walk.shape[0] <= _SMALL * count:
             values, vectors = np.linalg.eigh(walk.toarray())
             return values[-count:], vectors[:, -count:]
         start = torch.rand(walk.shape[0], generator=self.generator(), dtype=torch.float64)
@@ -183,7 +189,7 @@ class ProNE(FixedEmbedding):
         first = _unit_rows(self.left_factors(edge_information(edges)))
         looped = sp.csr_array(edges + sp.eye_array(edges.shape[0]))
         left, values, _ = np.linalg.svd(looped @ (first - self.smooth(looped, first)), False)
-        return _unit_rows(left * np.sqrt(values))
+        return _unit_rows(_with_roots(left, values))
 
     def smooth(self, looped: sp.csr_array, x: Floats) -> Floats:
         """Return exp(-θ Y) x with Y = (L - μ)² / 2 - 1, from the edges with self-loops."""
@@ -212,6 +218,12 @@ def edge_information(edges: sp.csr_array) -> sp.csr_array:
     return information
 
 
+def _with_roots(left: Floats, values: Floats) -> Floats:
+    """Return U √Σ; what is zero but for rounding becomes zero, lest unit rows make it large."""
+    real = values > _ROUNDING * values.max(initial=0.0)
+    return np.asarray(left * np.sqrt(np.where(real, values, 0)), dtype=np.float64)
+
+
 def _unit_rows(matrix: Floats) -> Floats:
     length = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.asarray(matrix / np.where(length > 0, length, 1))
+    return np.asarray(np.where(length > _ROUNDING, matrix / np.maximum(length, _ROUNDING), 0))

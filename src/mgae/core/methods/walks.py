@@ -38,8 +38,8 @@ class DeepWalk(FixedEmbedding):
         channels: int = 128,
         cosine: bool = False,
         num_walks: int = 10,
-        walk_length: int = 80,
-        window: int = 10,
+        walk_length: int = 40,
+        window: int = 5,
         negatives: int = 5,
         passes: int = 1,
     ) -> None:
