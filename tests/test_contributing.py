@@ -37,7 +37,7 @@ def parts() -> Any:
         {"decoder": "bilinear"},
         {"mask": "leaves"},
         {"encoder": {"kind": "gatv2", "hidden_channels": 8}},
-        {"method": "preferential-attachment"},
+        {"method": "hubs"},
     ],
     ids=lambda changes: next(iter(changes)),
 )

@@ -106,11 +106,8 @@ class BCE(SampledLoss):
         return (softplus(logits * sign) @ share).sum()
 
 
-class SampledSoftmax(SampledLoss):
-    """-log of the masked edge's share among itself and m pairs with the same head (Eq. 3)."""
-
-    def __init__(self, num_negatives: int = 32) -> None:
-        super().__init__(num_negatives)
+class SameHeadLoss(SampledLoss):
+    """The negatives of a masked edge are m pairs with the same head."""
 
     def draw(
         self, positives: Tensor, sampler: NegativeSampler, generator: torch.Generator
@@ -119,9 +116,24 @@ class SampledSoftmax(SampledLoss):
         tails = sampler.sample_tails(positives[0], self.num_negatives, generator)
         return torch.stack([positives[0].unsqueeze(1).expand_as(tails), tails])
 
+
+class SampledSoftmax(SameHeadLoss):
+    """-log of the masked edge's share among itself and m pairs with the same head (Eq. 3)."""
+
+    def __init__(self, num_negatives: int = 32) -> None:
+        super().__init__(num_negatives)
+
     def cost(self, logits: Tensor) -> Tensor:
         """Return logsumexp over the row, less the positive."""
         return (logits.logsumexp(dim=1) - logits[:, 0]).sum()
+
+
+class BPR(SameHeadLoss):
+    """Bayesian personalized ranking: mean -log σ(y_pos - y_neg) over the same head's negatives."""
+
+    def cost(self, logits: Tensor) -> Tensor:
+        """Compare each negative with the positive of its row; no pair costs nothing."""
+        return softplus(logits[:, 1:] - logits[:, :1]).sum() / self.num_negatives
 
 
 class FullSoftmax(Loss):

@@ -211,6 +211,118 @@ METHODS.add(
     },
 )
 
+
+class LightGCNSettings(PartSettings):
+    """The table, and how far it is smoothed."""
+
+    channels: int = Field(64, ge=1, description="width of the learned table")
+    num_hops: int = Field(3, ge=0, description="K, the steps of which the mean is taken")
+
+
+METHODS.add(
+    "lightgcn",
+    "mgae.core:LightGCN",
+    settings=LightGCNSettings,
+    summary="a learned table, smoothed along the edges without weights",
+    paper="He et al., LightGCN: Simplifying Graph Convolution for Recommendation, 2020",
+    parts={"loss": {"kind": "bpr"}},
+    # The original's steps of 2,048 edges suit graphs of a million; a small graph needs more steps.
+    train={"clip": 0.0, "weight_decay": 1e-5, "step_size": 1024},
+)
+
+
+class SpectralSettings(PartSettings):
+    """Which eigenvectors, and how much each counts."""
+
+    channels: int = Field(64, ge=1, description="eigenvectors, the leading ones")
+    cosine: bool = Field(
+        False, description="score a link by the inner product of unit vectors, not of any length"
+    )
+    restart: float = Field(0.15, gt=0, lt=1, description="PageRank's chance to start again")
+
+
+class NetMFSettings(PartSettings):
+    """The window, and how large a graph may be."""
+
+    channels: int = Field(128, ge=1, description="width of the embedding")
+    cosine: bool = Field(
+        False, description="score a link by the inner product of unit vectors, not of any length"
+    )
+    window: int = Field(10, ge=1, description="longest distance of two nodes in a walk")
+    negatives: float = Field(1.0, gt=0, description="negatives of the skip-gram that it replaces")
+    max_nodes: int = Field(6000, ge=1, description="refuse a graph with more nodes than this")
+
+
+class ProNESettings(EmbeddingSettings):
+    """The filter of the propagation."""
+
+    channels: int = Field(128, ge=1, description="width of the embedding")
+    mu: float = Field(0.1, ge=0, le=2, description="center of the filter")
+    theta: float = Field(0.5, gt=0, description="sharpness of the filter")
+    order: int = Field(10, ge=2, description="terms of the Chebyshev series")
+
+
+class DeepWalkSettings(PartSettings):
+    """The walks, and how they are read."""
+
+    channels: int = Field(128, ge=1, description="width of the embedding")
+    cosine: bool = Field(
+        False, description="score a link by the inner product of unit vectors, not of any length"
+    )
+    num_walks: int = Field(10, ge=1, description="walks from each node")
+    walk_length: int = Field(40, ge=2, description="nodes of a walk")
+    window: int = Field(5, ge=1, description="nodes to each side that count as near")
+    negatives: int = Field(5, ge=1, description="nodes drawn as not near, for each that is")
+    passes: int = Field(1, ge=1, description="how often the walks are read")
+
+
+class Node2VecSettings(DeepWalkSettings):
+    """Where a walk tends to."""
+
+    p: float = Field(1.0, gt=0, description="a step back counts 1 / p")
+    q: float = Field(0.5, gt=0, description="a step away from the last node's neighbors: 1 / q")
+
+
+METHODS.add(
+    "spectral",
+    "mgae.core:Spectral",
+    settings=SpectralSettings,
+    summary="leading eigenvectors of the normalized edges, with PageRank's filter",
+    parts={},
+)
+METHODS.add(
+    "netmf",
+    "mgae.core:NetMF",
+    settings=NetMFSettings,
+    summary="factors of how often two nodes meet in random walks, without walking",
+    paper="Qiu et al., Network Embedding as Matrix Factorization, 2018",
+    parts={},
+)
+METHODS.add(
+    "prone",
+    "mgae.core:ProNE",
+    settings=ProNESettings,
+    summary="a sparse factorization of the edges, then a band-pass filter along them",
+    paper="Zhang et al., ProNE: Fast and Scalable Network Representation Learning, 2019",
+    parts={},
+)
+METHODS.add(
+    "deepwalk",
+    "mgae.core:DeepWalk",
+    settings=DeepWalkSettings,
+    summary="random walks read as sentences by gensim's skip-gram",
+    paper="Perozzi et al., DeepWalk: Online Learning of Social Representations, 2014",
+    parts={},
+)
+METHODS.add(
+    "node2vec",
+    "mgae.core:Node2Vec",
+    settings=Node2VecSettings,
+    summary="the same with walks that tend back or away",
+    paper="Grover and Leskovec, node2vec: Scalable Feature Learning for Networks, 2016",
+    parts={},
+)
+
 METHODS.add(
     "common-neighbors",
     "mgae.core:CommonNeighbors",
@@ -236,6 +348,34 @@ METHODS.add(
     "mgae.core:PersonalizedPageRank",
     summary="how often a walk that restarts at one node with 0.15 is at the other",
     paper="Page et al., The PageRank Citation Ranking, 1999",
+    parts={},
+)
+METHODS.add(
+    "jaccard",
+    "mgae.core:Jaccard",
+    summary="the share of all their neighbors that two nodes share",
+    paper="Jaccard, Étude comparative de la distribution florale, 1901",
+    parts={},
+)
+METHODS.add(
+    "preferential-attachment",
+    "mgae.core:PreferentialAttachment",
+    summary="the product of both degrees",
+    paper="Barabási and Albert, Emergence of Scaling in Random Networks, 1999",
+    parts={},
+)
+METHODS.add(
+    "katz",
+    "mgae.core:Katz",
+    summary="walks of up to six steps, longer ones counting less: (0.5 / λ_max)^length",
+    paper="Katz, A New Status Index Derived from Sociometric Analysis, 1953",
+    parts={},
+)
+METHODS.add(
+    "l3",
+    "mgae.core:PathsOfThree",
+    summary="paths of length 3, rare ones counting more: 1 / √ of the inner degrees",
+    paper="Kovács et al., Network-based Prediction of Protein Interactions, 2019",
     parts={},
 )
 METHODS.add(

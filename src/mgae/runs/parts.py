@@ -214,6 +214,13 @@ LOSSES.add(
     summary="Eq. 3 with the sum over m random tails of the same head",
 )
 LOSSES.add(
+    "bpr",
+    "mgae.core:BPR",
+    settings=SampledLossSettings,
+    summary="an edge's logit against those of random tails of the same head, two at a time",
+    paper="Rendle et al., BPR: Bayesian Personalized Ranking from Implicit Feedback, 2009",
+)
+LOSSES.add(
     "softmax",
     "mgae.core:FullSoftmax",
     settings=FullSoftmaxSettings,

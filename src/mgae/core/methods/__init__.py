@@ -7,17 +7,24 @@ from mgae.core.methods.adversarial import (
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.methods.base import Encoded, Method
 from mgae.core.methods.evidencemodel import EvidenceModel
+from mgae.core.methods.factorization import NetMF, ProNE, Spectral
 from mgae.core.methods.graphmae import GraphMAE
 from mgae.core.methods.heuristics import (
     AdamicAdar,
     CommonNeighbors,
+    Jaccard,
+    Katz,
+    PathsOfThree,
     PersonalizedPageRank,
+    PreferentialAttachment,
     RandomInit,
     RawFeatures,
     ResourceAllocation,
 )
 from mgae.core.methods.infomax import DeepGraphInfomax, GraphInfoClust
+from mgae.core.methods.lightgcn import LightGCN
 from mgae.core.methods.masked import MaskedGraphAutoencoder, MaskGAE
+from mgae.core.methods.walks import DeepWalk, Node2Vec
 
 __all__ = [
     "AdamicAdar",
@@ -25,17 +32,27 @@ __all__ = [
     "AdversarialVariationalAutoencoder",
     "CommonNeighbors",
     "DeepGraphInfomax",
+    "DeepWalk",
     "Encoded",
     "EvidenceModel",
     "GraphAutoencoder",
     "GraphInfoClust",
     "GraphMAE",
+    "Jaccard",
+    "Katz",
+    "LightGCN",
     "MaskGAE",
     "MaskedGraphAutoencoder",
     "Method",
+    "NetMF",
+    "Node2Vec",
+    "PathsOfThree",
     "PersonalizedPageRank",
+    "PreferentialAttachment",
+    "ProNE",
     "RandomInit",
     "RawFeatures",
     "ResourceAllocation",
+    "Spectral",
     "VariationalGraphAutoencoder",
 ]

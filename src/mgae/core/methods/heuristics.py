@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,8 +23,11 @@ from mgae.core.ops import pagerank
 from mgae.core.ops.sparse import SparseMatrix
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Columns = NDArray[np.floating[Any]]
 _PAIRS_AT_ONCE = 65536
 _HEADS_AT_ONCE = 64  # so that their columns stay in the cache
+_POWER_ROUNDS = 100
 
 
 class NeighborOverlap(Method):
@@ -83,6 +88,22 @@ class ResourceAllocation(NeighborOverlap):
         return 1 / degree
 
 
+class Jaccard(CommonNeighbors):
+    """The share of both ends' neighbors that they have in common; 0 where neither has any."""
+
+    def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
+        """Return a share per pair."""
+        degree = torch.from_numpy(_degree(encoded)).float()
+        shared = super().score_links(encoded, pairs)
+        return shared / (degree[pairs].sum(dim=0) - shared).clamp(min=1)
+
+    def score_tails(self, encoded: sp.csr_array, heads: Tensor, tails: Tensor) -> Tensor:
+        """Divide the product of two matrices."""
+        degree = torch.from_numpy(_degree(encoded)).float()
+        shared = super().score_tails(encoded, heads, tails)
+        return shared / (degree[heads].unsqueeze(1) + degree[tails] - shared).clamp(min=1)
+
+
 class EmbeddingHeuristic(InnerProductMethod):
     """Scores a link by the cosine of its ends' embeddings."""
 
@@ -117,12 +138,8 @@ class RandomInit(EmbeddingHeuristic):
         return torch.cat(self.encoder(graph, None), dim=1)
 
 
-class PersonalizedPageRank(Method):
-    """ppr_u(v) + ppr_v(u); directions and weights do not count, as for common neighbors.
-
-    With S = D^-1/2 A D^-1/2 and F = α (I - (1-α) S)^-1 this is F_uv (√(d_v/d_u) + √(d_u/d_v)): one
-    end of each pair is enough, and F is symmetric, so that the iteration may be an accelerated one.
-    """
+class PreferentialAttachment(Method):
+    """The product of both degrees."""
 
     trains: ClassVar[bool] = False
 
@@ -131,23 +148,69 @@ class PersonalizedPageRank(Method):
         return edge_matrix(graph)
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
+        """Return a product per pair."""
+        degree = torch.from_numpy(_degree(encoded)).float()
+        return degree[pairs[0]] * degree[pairs[1]]
+
+    def score_tails(self, encoded: sp.csr_array, heads: Tensor, tails: Tensor) -> Tensor:
+        """Return an outer product."""
+        degree = torch.from_numpy(_degree(encoded)).float()
+        return torch.outer(degree[heads], degree[tails])
+
+
+def _degree(edges: sp.csr_array) -> Floats:
+    return np.asarray(edges.sum(axis=0), dtype=np.float64).ravel()
+
+
+class HeadwiseHeuristic(Method):
+    """A symmetric score that one end's walks give for all other ends together.
+
+    A subclass says what a block of heads gives. Memory is that of a block: [num_nodes, heads].
+    """
+
+    trains: ClassVar[bool] = False
+    rounds: ClassVar[int]  # products with all edges that a block of heads takes
+
+    def encode(self, graph: MessageGraph) -> sp.csr_array:
+        """Return the edges as a matrix."""
+        return edge_matrix(graph)
+
+    @abstractmethod
+    def columns(self, encoded: sp.csr_array) -> Callable[[Indices], Columns]:
+        """Return a function from heads [h] to the values of all nodes with each: [n, h]."""
+
+    def scale(self, encoded: sp.csr_array, head: Indices, tail: Indices) -> Floats | float:
+        """Return what the value of each pair is multiplied by."""
+        return 1.0
+
+    def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
         """Score head after head, some at once."""
         head, tail = pairs.numpy()
-        degree = pagerank.degrees(encoded)
+        degree = np.diff(encoded.indptr)
         # As the head the end that comes more often, or else is better joined: few heads are enough.
         often = np.bincount(pairs.numpy().ravel(), minlength=degree.size) + degree / degree.size
         swap = often[tail] > often[head]
         head, tail = np.where(swap, tail, head), np.where(swap, head, tail)
         heads, row = np.unique(head, return_inverse=True)
-        self._require_affordable(heads.size * encoded.nnz * pagerank.ROUNDS)
-        walk = pagerank.walk_matrix(encoded)
+        self._require_affordable(heads.size * encoded.nnz * self.rounds)
+        columns = self.columns(encoded)
         scores = np.zeros(head.size)
         for start in range(0, heads.size, _HEADS_AT_ONCE):
             some = heads[start : start + _HEADS_AT_ONCE]
             here = np.flatnonzero((row >= start) & (row < start + some.size))
-            scores[here] = pagerank.resolvent(walk, some)[tail[here], row[here] - start]
-        ratio = np.sqrt(degree[head] / degree[tail])
-        return torch.from_numpy(scores * (ratio + 1 / ratio)).float()
+            scores[here] = columns(some)[tail[here], row[here] - start]
+        return torch.from_numpy(scores * self.scale(encoded, head, tail)).float()
+
+    def score_tails(self, encoded: sp.csr_array, heads: Tensor, tails: Tensor) -> Tensor:
+        """Read each head's column at the tails."""
+        self._require_affordable(heads.numel() * encoded.nnz * self.rounds)
+        columns, at = self.columns(encoded), tails.numpy()
+        scores = np.zeros((heads.numel(), at.size))
+        for start in range(0, heads.numel(), _HEADS_AT_ONCE):
+            some = heads.numpy()[start : start + _HEADS_AT_ONCE]
+            scale = self.scale(encoded, some[:, None], at)
+            scores[start : start + some.size] = columns(some)[at].T * scale
+        return torch.from_numpy(scores).float()
 
     def _require_affordable(self, products: int) -> None:
         if products > pagerank.MOST_PRODUCTS:
@@ -155,3 +218,70 @@ class PersonalizedPageRank(Method):
                 f"method {self.name!r} would take {products:.0e} products for these pairs and "
                 f"{pagerank.MOST_PRODUCTS:.0e} are allowed: score fewer pairs, or leave it out"
             )
+
+
+class PersonalizedPageRank(HeadwiseHeuristic):
+    """ppr_u(v) + ppr_v(u); directions and weights do not count, as for common neighbors.
+
+    With S = D^-1/2 A D^-1/2 and F = α (I - (1-α) S)^-1 this is F_uv (√(d_v/d_u) + √(d_u/d_v)): one
+    end of each pair is enough, and F is symmetric, so that the iteration may be an accelerated one.
+    """
+
+    rounds = pagerank.ROUNDS
+
+    def columns(self, encoded: sp.csr_array) -> Callable[[Indices], Columns]:
+        """Return columns of F."""
+        return partial(pagerank.resolvent, pagerank.walk_matrix(encoded))
+
+    def scale(self, encoded: sp.csr_array, head: Indices, tail: Indices) -> Floats | float:
+        """Return √(d_v/d_u) + √(d_u/d_v)."""
+        degree = pagerank.degrees(encoded)
+        ratio = np.sqrt(degree[head] / degree[tail])
+        return ratio + 1 / ratio
+
+
+class Katz(HeadwiseHeuristic):
+    """Σ over l = 1 … 6 of β^l times the walks of length l, with β = 0.5 / λ_max.
+
+    The seventh term and all later ones are together less than 1 / 64 of the largest possible sum.
+    """
+
+    rounds = 6
+
+    def encode(self, graph: MessageGraph) -> sp.csr_array:
+        """Return β A; a graph without edges has none."""
+        edges = edge_matrix(graph)
+        return sp.csr_array(edges * (0.5 / max(_largest_eigenvalue(edges), 1.0)))
+
+    def columns(self, encoded: sp.csr_array) -> Callable[[Indices], Columns]:
+        """Return columns of Σ (β A)^l."""
+
+        def walks(heads: Indices) -> Columns:
+            term = encoded[:, heads].toarray()
+            total = term.copy()
+            for _ in range(self.rounds - 1):
+                term = encoded @ term
+                total += term
+            return total
+
+        return walks
+
+
+def _largest_eigenvalue(edges: sp.csr_array) -> float:
+    """Return λ_max of a symmetric 0/1 matrix, from A + I, for which power iteration converges."""
+    vector = np.sqrt(_degree(edges) + 1)
+    for _ in range(_POWER_ROUNDS):
+        vector = edges @ vector + vector
+        vector /= np.linalg.norm(vector)
+    return float(vector @ (edges @ vector))
+
+
+class PathsOfThree(HeadwiseHeuristic):
+    """L3: Σ over paths u-x-y-v of 1 / √(degree of x · degree of y)."""
+
+    rounds = 2
+
+    def columns(self, encoded: sp.csr_array) -> Callable[[Indices], Columns]:
+        """Return columns of A S A with S = D^-1/2 A D^-1/2."""
+        walk = pagerank.walk_matrix(encoded)
+        return lambda heads: encoded @ (walk @ encoded[:, heads].toarray())

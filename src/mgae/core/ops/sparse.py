@@ -245,6 +245,10 @@ class Adjacency:
         """Return D̂^-1/2 (A + I) D̂^-1/2 h, D̂ the degree with the self-loop."""
         return _sent(h, self._convolution)
 
+    def smooth(self, h: Tensor) -> Tensor:
+        """Return D_in^-1/2 A D_out^-1/2 h, without self-loops; 0 where nobody sends."""
+        return _sent(h, self._smoothing)
+
     # The scales of the nodes are multiplied into the edges once for a mask, which saves passes
     # over [num_nodes, d] in each layer.
     @cached_property
@@ -259,6 +263,15 @@ class Adjacency:
     def _convolution(self) -> Matrices:
         scale = (self.degree + 1).rsqrt()
         return self._scaled(scale, scale, loops=True)
+
+    @cached_property
+    def _smoothing(self) -> Matrices:
+        received = _inverse_root(self.degree)
+        if self.symmetric:
+            return self._scaled(received, received)
+        sources, weight = self.edge_index[0], self.edge_weight
+        out_degree = torch.bincount(sources, weight, minlength=self.num_nodes).float()
+        return self._scaled(received, _inverse_root(out_degree))
 
     def _scaled(
         self, received: Tensor | None, sent: Tensor | None, loops: bool = False
@@ -297,6 +310,10 @@ class Adjacency:
         if col_scale is not None:
             values = values * col_scale[col]
         return csr_tensor(rowptr, col, values, (self.num_nodes, self.num_nodes))
+
+
+def _inverse_root(degree: Tensor) -> Tensor:
+    return torch.where(degree > 0, degree, torch.inf).rsqrt()
 
 
 def _with_loops(
