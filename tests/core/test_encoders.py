@@ -34,7 +34,7 @@ from mgae.core.encoders import (
 from mgae.core.errors import ConfigError, GraphError
 from mgae.core.graph import MessageGraph
 from mgae.core.ops.dropout import dropout
-from mgae.core.ops.sparse import SparseMatrix, sends_first
+from mgae.core.ops.sparse import SparseMatrix, propagate_before_map
 from mgae.core.seeding import drawn_from
 from mgae.data import checked
 from tests.conftest import toy_graph
@@ -612,8 +612,8 @@ def test_sending_first_gives_what_mapping_first_gives(kind: str, name: str) -> N
     graph = toy_graph(**GRAPHS[name])
     assert isinstance(graph.x, Tensor)
     (layer,) = build(kind, graph, hidden_channels=9, num_layers=1).layers
-    assert sends_first(graph.x, 9)
-    assert not sends_first(graph.x, 6)
+    assert propagate_before_map(graph.x, 9)
+    assert not propagate_before_map(graph.x, 6)
     sent, mapped = (layer(x, graph.adjacency) for x in (graph.x, graph.x.clone().requires_grad_()))
     torch.testing.assert_close(sent, mapped)
     weights = list(layer.parameters())

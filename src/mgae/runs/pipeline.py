@@ -29,7 +29,7 @@ from mgae.runs.trial import Trial
 
 # Below this the AUC of a split is off by several points from the next.
 _FEW_EDGES = 50
-# A handful of validation edges may all be told at once: no patience finds a better score.
+# A handful of validation edges may all be ranked right: no patience gives a better score.
 _BEST_SCORE = 100.0
 
 
@@ -68,7 +68,7 @@ def run(
         graph: a graph in memory (PyG ``Data``, networkx, scipy sparse, a table of edges); without
             it the dataset or file that ``config.graph`` names.
         out: a new directory for everything the run leaves behind; without it nothing is written.
-        observer: is told how it goes.
+        observer: gets progress and notes.
 
     >>> result = run(RunConfig(train={"epochs": 1}))
     >>> 50 < result.test["auc"].mean < 100

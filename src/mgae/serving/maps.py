@@ -19,7 +19,7 @@ Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
 Projection = Literal["pca", "umap"]
 
-MOST_GROUPS = 9  # as many colors as can be told apart; all other groups share a gray one
+MOST_GROUPS = 9  # as many colors as differ clearly; all other groups share a gray one
 _LOUVAIN_EDGES = 30_000  # networkx takes about a second for as many
 _CLUSTERS = 8
 _PCA_ROWS = 5000

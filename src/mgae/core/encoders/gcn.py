@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mgae.core.encoders.base import Features, LayeredEncoder
-from mgae.core.ops.sparse import Adjacency, sends_first
+from mgae.core.ops.sparse import Adjacency, propagate_before_map
 
 
 class GCNLayer(nn.Module):
@@ -20,7 +20,7 @@ class GCNLayer(nn.Module):
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
         """Map [num_nodes, in_channels] to [num_nodes, out_channels]."""
-        if sends_first(h, self.weight.size(1)):
+        if propagate_before_map(h, self.weight.size(1)):
             return torch.addmm(self.bias, adjacency.convolve(h), self.weight)
         return adjacency.convolve(h @ self.weight).add_(self.bias)
 

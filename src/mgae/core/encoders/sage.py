@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from mgae.core.encoders.base import Features, LayeredEncoder
-from mgae.core.ops.sparse import Adjacency, sends_first
+from mgae.core.ops.sparse import Adjacency, propagate_before_map
 
 
 class SAGELayer(nn.Module):
@@ -21,7 +21,7 @@ class SAGELayer(nn.Module):
 
     def forward(self, h: Features, adjacency: Adjacency) -> Tensor:
         """Map [num_nodes, in_channels] to [num_nodes, out_channels]."""
-        if sends_first(h, self.bias.numel()):
+        if propagate_before_map(h, self.bias.numel()):
             ends = torch.cat([adjacency.mean_neighbors(h), h], dim=1)
             return torch.addmm(self.bias, ends, torch.cat(self.weight.chunk(2, dim=1)))
         neighbors, own = (h @ self.weight).chunk(2, dim=1)

@@ -122,7 +122,7 @@ class SparseMatrix:
         ]
 
 
-def sends_first(h: Tensor | SparseMatrix, width: int) -> TypeGuard[Tensor]:
+def propagate_before_map(h: Tensor | SparseMatrix, width: int) -> TypeGuard[Tensor]:
     """Return whether to pass messages before the map to ``width``: if ``h`` is constant and narrow.
 
     Constant features have no gradient, so that the backward pass sends nothing at all.
