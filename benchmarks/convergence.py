@@ -9,8 +9,7 @@ from collections.abc import Callable
 import torch
 from torch_geometric.data import Data
 
-from benchmarks.reference import PlainTraining
-from benchmarks.steps import OurTraining
+from benchmarks.steps import OurTraining, PlainTraining
 from mgae.data import MessageGraph, load_graph
 from mgae.data.splits import split_links
 from mgae.evaluation.links import evaluate_links
@@ -27,9 +26,9 @@ def until_best(
     best, best_epoch, at_best, start = -math.inf, 0, 0.0, time.perf_counter()
     for epoch in range(1, epochs + 1):
         step()
-        found = score()
-        if found > best:
-            best, best_epoch, at_best = found, epoch, time.perf_counter() - start
+        reached = score()
+        if reached > best:
+            best, best_epoch, at_best = reached, epoch, time.perf_counter() - start
     whole = time.perf_counter() - start
     return {"best_auc": 100 * best, "best_epoch": best_epoch, "to_best_s": at_best, "all_s": whole}
 
@@ -39,12 +38,13 @@ def measure(name: str) -> dict[str, float]:
     graph = load_graph(name)
     config = paper_config(graph=name, protocol="paper", encoder={"feature_dropout": 0.0})
     chance = torch.Generator().manual_seed(0)
-    split = split_links(MessageGraph.of(graph), config.split, chance)
+    ratios = config.split.val_ratio, config.split.test_ratio
+    split = split_links(MessageGraph.of(graph), *ratios, chance)
     ours = OurTraining(config, split.message)
-    seen = Data(x=graph.x, edge_index=split.message.edge_index, num_nodes=graph.num_nodes)
+    visible = Data(x=graph.x, edge_index=split.message.edge_index, num_nodes=graph.num_nodes)
     assert config.encoder and config.decoder
     widths = config.encoder.hidden_channels, config.decoder.hidden_channels
-    plain = PlainTraining(seen, *widths)
+    plain = PlainTraining(visible, *widths)
     results = {
         "ours": until_best(
             ours.step,
@@ -56,7 +56,7 @@ def measure(name: str) -> dict[str, float]:
         ),
     }
     figures = {
-        f"{who}_{key}": value for who, found in results.items() for key, value in found.items()
+        f"{who}_{key}": value for who, result in results.items() for key, value in result.items()
     }
     figures["all_epochs_plain_over_ours"] = results["plain"]["all_s"] / results["ours"]["all_s"]
     return figures

@@ -17,13 +17,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from benchmarks.settings import RANKED
-from mgae.core.methods.base import build_method
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph, checked, load_graph
 from mgae.data.splits.links import split_links
+from mgae.runs.build import build_method
 from mgae.runs.layering import merge
 from mgae.runs.presets import paper_config
-from mgae.runs.sections import SplitSettings
 from mgae.runs.trial import Trial
 from mgae.serving import Predictor
 
@@ -33,8 +32,7 @@ HEURISTICS = ("common-neighbors", "adamic-adar", "resource-allocation", "raw-fea
 def hidden_tenth(seed: int) -> tuple[Data, Tensor]:
     """Cora with a tenth of its edges less, and these [2, n]."""
     graph = load_graph("cora")
-    settings = SplitSettings(val_ratio=0, test_ratio=0.1)
-    split = split_links(MessageGraph.of(graph), settings, Generators(seed)["split"])
+    split = split_links(MessageGraph.of(graph), 0.0, 0.1, Generators(seed)["split"])
     edges = split.message.edge_index
     return checked(Data(x=graph.x, edge_index=edges, num_nodes=graph.num_nodes)), split.test
 
@@ -44,7 +42,7 @@ def ours(graph: Data, seed: int, **changes: Any) -> Predictor:
     split = {"val_ratio": 0.05, "test_ratio": 0.0, "seed": seed}
     given = {"graph": "cora", "seed": seed, "split": split}
     config = paper_config(**merge(given, changes))
-    trial = Trial(config, graph)
+    trial = Trial(config, graph, MessageGraph.of(graph))
     trial.fit()
     return Predictor.of(trial.method, config, graph, trial.split)
 
@@ -58,10 +56,10 @@ def heuristic(graph: Data, name: str) -> Predictor:
 def hits(predictor: Predictor, hidden: Tensor, k: int = 10) -> float:
     """In percent; the nodes' numbers are their ids here."""
     wanted = {(u, v) for u, v in torch.cat([hidden, hidden.flip(0)], dim=1).t().tolist()}
-    found = 0
+    count = 0
     for head in sorted({u for u, _ in wanted}):
-        found += sum((head, r.node) in wanted for r in predictor.recommend(head, k))
-    return 100 * found / len(wanted)
+        count += sum((head, r.node) in wanted for r in predictor.recommend(head, k))
+    return 100 * count / len(wanted)
 
 
 def measure_seed(seed: int) -> dict[str, float]:

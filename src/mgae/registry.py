@@ -13,6 +13,7 @@ The module that the entry point names registers the part when it is imported.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -27,7 +28,8 @@ from mgae.settings import PartSettings
 class Entry:
     """One registered part: how to build it, its settings, and how it is described.
 
-    ``target`` is the class or function, or its address as ``module:name``, imported when needed.
+    ``target`` is the class or function, or its address as ``module:name``, imported when needed;
+    ``module`` is the one to import to find a part that is not ours, None for one of ours.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Entry:
     summary: str
     paper: str = ""
     extras: Mapping[str, Any] = field(default_factory=dict)
+    module: str | None = None
 
     @cached_property
     def build(self) -> Any:
@@ -44,13 +47,6 @@ class Entry:
             return self.target
         module, _, name = self.target.partition(":")
         return getattr(importlib.import_module(module), name)
-
-    @property
-    def module(self) -> str | None:
-        """The module to import to find a part that is not ours; None for one of ours."""
-        home = self.target.partition(":")[0] if isinstance(self.target, str) else None
-        home = home or str(getattr(self.target, "__module__", ""))
-        return None if home.split(".")[0] == "mgae" else home
 
 
 class Registry:
@@ -80,9 +76,18 @@ class Registry:
         paper: str = "",
         **extras: Any,
     ) -> None:
-        """Give a class, a function or its address a name; ``extras`` depend on the kind of part."""
-        assert name not in self._entries, f"{self.what} {name} is registered twice"
-        self._entries[name] = Entry(name, target, settings, summary, paper, extras)
+        """Give a class, a function or its address a name; ``extras`` depend on the kind of part.
+
+        Raises:
+            ConfigError: if the name is taken.
+        """
+        module = _registering_module()
+        if name in self._entries:
+            raise ConfigError(
+                f"{self.what} {name!r} of {module or 'mgae'} is already registered by "
+                f"{self._entries[name].module or 'mgae'}: choose another name"
+            )
+        self._entries[name] = Entry(name, target, settings, summary, paper, extras, module)
 
     def register(self, name: str, **about: Any) -> Callable[[Any], Any]:
         """Return a decorator that adds a class or function under a name."""
@@ -132,6 +137,15 @@ class Registry:
         self._filled = True
         for point in entry_points(group=self.group):
             self.load(point.value.partition(":")[0])
+
+
+def _registering_module() -> str | None:
+    """Return the name of the module that calls a registry from outside; None for one of ours."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals["__name__"] == __name__:
+        frame = frame.f_back
+    name = "" if frame is None else str(frame.f_globals["__name__"])
+    return None if name.partition(".")[0] == "mgae" else name
 
 
 DATASETS = Registry("dataset", home="mgae.data.datasets.catalogue")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from mgae.cli.app import main
-from mgae.cli.tables import result_table
+from mgae.cli.printing import result_table
 from mgae.registry import DATASETS, METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.results import RunResult, SeedResult

@@ -107,13 +107,13 @@ def stored() -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("name", CURVES)
 def test_the_first_ten_losses_are_what_they_were(name: str) -> None:
-    found = ten_losses(CURVES[name])
+    losses = ten_losses(CURVES[name])
     if os.environ.get("MGAE_UPDATE_GOLDEN") == "1":
         kept = {other: curve for other, curve in stored().items() if other in CURVES}
-        write_json(GOLDEN, dict(sorted({**kept, name: found}.items())))
+        write_json(GOLDEN, dict(sorted({**kept, name: losses}.items())))
         pytest.skip(f"wrote the curve of {name}")
     assert name in stored(), "no curve is stored: run with MGAE_UPDATE_GOLDEN=1"
-    assert found == pytest.approx(stored()[name], rel=1e-4)
+    assert losses == pytest.approx(stored()[name], rel=1e-4)
 
 
 def test_no_stored_curve_is_left_over() -> None:

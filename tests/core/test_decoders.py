@@ -11,22 +11,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from mgae.core.decoders import Decoder, stacked
-from mgae.core.encoders import EncoderSettings
+from mgae.core.decoders import MLP, CrossCorrelation, Decoder, InnerProduct, PairMLP, stacked
 from mgae.core.seeding import drawn_from
-from mgae.registry import DECODERS
 
 H1 = torch.tensor([[1.0, 2.0], [3.0, -1.0], [0.0, 1.0]])
 H2 = torch.tensor([[2.0, 0.0], [1.0, 1.0], [-1.0, 3.0]])
+CLASSES: dict[str, type[Decoder]] = {
+    "cross-correlation": CrossCorrelation,
+    "mlp": PairMLP,
+    "inner-product": InnerProduct,
+}
+KINDS = list(CLASSES)
 MLP_KINDS = ["cross-correlation", "mlp"]
 
 
 def build(kind: str, depth: int = 2, width: int = 2, seed: int = 0, **options: Any) -> Decoder:
-    entry = DECODERS[kind]
-    encoder = EncoderSettings(kind="gcn", num_layers=depth, hidden_channels=width)
     with drawn_from(torch.Generator().manual_seed(seed)):
-        decoder: Decoder = entry.build(entry.settings(kind=kind, **options), encoder)
-    return decoder
+        return CLASSES[kind](width, depth, **options)
 
 
 def random_layers(depth: int, width: int = 3, nodes: int = 6, seed: int = 0) -> list[Tensor]:
@@ -194,7 +195,7 @@ def test_the_inner_product_has_nothing_to_learn() -> None:
     assert list(build("inner-product").parameters()) == []
 
 
-@pytest.mark.parametrize("kind", DECODERS.names())
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_a_decoder_reads_of_the_layers_scores_as_all_of_them(kind: str) -> None:
     decoder, layers = build(kind, 2, 3), random_layers(2)
     pairs, last = all_pairs(6), layers[-1].requires_grad_()
@@ -210,7 +211,7 @@ def test_what_a_decoder_reads_of_the_layers_scores_as_all_of_them(kind: str) -> 
     assert torch.equal(*gradients)
 
 
-@pytest.mark.parametrize("kind", DECODERS.names())
+@pytest.mark.parametrize("kind", KINDS)
 def test_who_reads_the_last_layer_only_does_not_see_the_others(kind: str) -> None:
     decoder, pairs = build(kind), all_pairs(3)
     here, there = (stacked([first, H2]) for first in (H1, H1 + 1))
@@ -264,7 +265,7 @@ def test_a_three_layer_mlp_is_relu_of_relu() -> None:
     torch.testing.assert_close(decoder([H1, H2], pairs, None), expected)
 
 
-@pytest.mark.parametrize("kind", [entry.name for entry in DECODERS])
+@pytest.mark.parametrize("kind", KINDS)
 def test_logits_are_no_probabilities(kind: str) -> None:
     decoder = build(kind)
     logits = decoder([30 * H1, 30 * H2], all_pairs(3), None)
@@ -306,7 +307,7 @@ def test_reset_parameters_is_a_new_draw_from_the_generator(kind: str) -> None:
     assert not any(torch.equal(first[name], other[name]) for name in first)
 
 
-@pytest.mark.parametrize("kind", [entry.name for entry in DECODERS])
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_pairs_give_no_logits(kind: str) -> None:
     assert build(kind)([H1, H2], torch.empty(2, 0, dtype=torch.long), None).shape == (0,)
 
@@ -315,68 +316,75 @@ def test_no_pairs_give_no_logits(kind: str) -> None:
 
 
 each_decoder = pytest.mark.parametrize(
-    "decoder",
+    ("kind", "options"),
     [
-        {"kind": "cross-correlation"},
-        {"kind": "cross-correlation", "symmetric": True},
-        {"kind": "mlp", "combine": "concat"},
-        {"kind": "mlp", "combine": "hadamard"},
-        {"kind": "mlp", "combine": "absdiff"},
-        {"kind": "inner-product"},
+        ("cross-correlation", {}),
+        ("cross-correlation", {"symmetric": True}),
+        ("mlp", {"combine": "concat"}),
+        ("mlp", {"combine": "hadamard"}),
+        ("mlp", {"combine": "absdiff"}),
+        ("inner-product", {}),
     ],
-    ids=lambda settings: "-".join(map(str, settings.values())),
+    ids=["cross", "cross-symmetric", "concat", "hadamard", "absdiff", "inner-product"],
 )
+of_any_shape = given(depth=st.integers(1, 3), mlp_layers=st.integers(1, 3), seed=st.integers(0, 99))
+PROPERTY = settings(deadline=None, max_examples=25)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
+def shaped(
+    kind: str, options: dict[str, Any], depth: int, mlp_layers: int, seed: int
+) -> tuple[Decoder, Tensor]:
+    """A decoder and the layers of seven nodes [7, depth, 3], in double precision."""
+    if kind in MLP_KINDS:
+        options = {**options, "num_layers": mlp_layers, "hidden_channels": 5}
+    rows = torch.randn(7, depth, 3, generator=torch.Generator().manual_seed(seed))
+    return build(kind, depth, 3, seed, **options).double(), rows.double()
+
+
 @each_decoder
+@PROPERTY
+@of_any_shape
 def test_folding_the_head_gives_the_scores_of_its_pairs(
-    decoder: dict[str, Any], depth: int, mlp_layers: int
+    kind: str, options: dict[str, Any], depth: int, mlp_layers: int, seed: int
 ) -> None:
-    if decoder["kind"] != "inner-product":
-        decoder = {**decoder, "num_layers": mlp_layers, "hidden_channels": 5}
-    built = build(depth=depth, width=3, **decoder)
-    rows = torch.randn(7, depth, 3, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    decoder, rows = shaped(kind, options, depth, mlp_layers, seed)
+    rows.requires_grad_()
     heads = torch.tensor([4, 0])
-    fast = built.score_all(rows[heads], rows, None)
-    slow = torch.stack([built.score(rows[[int(head)] * 7], rows, None) for head in heads])
+    fast = decoder.score_all(rows[heads], rows, None)
+    slow = torch.stack([decoder.score(rows[[int(head)] * 7], rows, None) for head in heads])
     torch.testing.assert_close(fast, slow)
-    upstream = torch.randn(fast.shape, generator=torch.Generator().manual_seed(1))
-    wanted = [rows, *built.parameters()]
+    upstream = torch.randn(fast.shape, generator=torch.Generator().manual_seed(1)).double()
+    wanted = [rows, *decoder.parameters()]
     torch.testing.assert_close(
         torch.autograd.grad(fast, wanted, upstream), torch.autograd.grad(slow, wanted, upstream)
     )
 
 
-@pytest.mark.parametrize("depth", [1, 3])
-@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
 @each_decoder
+@PROPERTY
+@of_any_shape
 def test_one_head_against_tails_in_one_order_or_both(
-    decoder: dict[str, Any], depth: int, mlp_layers: int
+    kind: str, options: dict[str, Any], depth: int, mlp_layers: int, seed: int
 ) -> None:
-    if decoder["kind"] != "inner-product":
-        decoder = {**decoder, "num_layers": mlp_layers, "hidden_channels": 5}
-    built = build(depth=depth, width=3, **decoder)
-    rows = torch.randn(7, depth, 3, generator=torch.Generator().manual_seed(0))
+    decoder, rows = shaped(kind, options, depth, mlp_layers, seed)
     ends = rows[[4] * 7]
-    before, behind = built.score(ends, rows, None), built.score(rows, ends, None)
-    torch.testing.assert_close(built.against(rows[4], both=False)(rows), before)
-    torch.testing.assert_close(built.against(rows[4], both=True)(rows), (before + behind) / 2)
+    before, behind = decoder.score(ends, rows, None), decoder.score(rows, ends, None)
+    torch.testing.assert_close(decoder.against(rows[4], both=False)(rows), before)
+    torch.testing.assert_close(decoder.against(rows[4], both=True)(rows), (before + behind) / 2)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3])
-@pytest.mark.parametrize("mlp_layers", [1, 2, 3])
 @each_decoder
-def test_both_orders_at_once(decoder: dict[str, Any], depth: int, mlp_layers: int) -> None:
-    if decoder["kind"] != "inner-product":
-        decoder = {**decoder, "num_layers": mlp_layers, "hidden_channels": 5}
-    built = build(depth=depth, width=3, **decoder)
-    heads, tails = torch.randn(2, 7, depth, 3, generator=torch.Generator().manual_seed(0))
-    forth, back = built.score(heads, tails, None), built.score(tails, heads, None)
-    both = built.score_both(heads, tails)
+@PROPERTY
+@of_any_shape
+def test_both_orders_at_once(
+    kind: str, options: dict[str, Any], depth: int, mlp_layers: int, seed: int
+) -> None:
+    decoder, heads = shaped(kind, options, depth, mlp_layers, seed)
+    tails = heads.flip(0) + 0.5
+    forth, back = decoder.score(heads, tails, None), decoder.score(tails, heads, None)
+    both = decoder.score_both(heads, tails)
     torch.testing.assert_close(both, (forth + back) / 2)
-    assert torch.equal(both, built.score_both(tails, heads)), "not only nearly the same"
+    assert torch.equal(both, decoder.score_both(tails, heads)), "not only nearly the same"
 
 
 # Precision
@@ -387,9 +395,9 @@ def test_both_orders_at_once(decoder: dict[str, Any], depth: int, mlp_layers: in
 def test_bfloat16_is_for_training_alone(
     kind: str, num_layers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgae.core.decoders.mlp.multiplies_bfloat16", lambda device: True)
+    monkeypatch.setattr(f"{MLP.__module__}.multiplies_bfloat16", lambda device: True)
     options: dict[str, Any] = {"num_layers": num_layers, "dropout": 0.0}
-    exact, lowered = (build(kind, 2, 3, **options, precision=p) for p in (None, "bfloat16"))
+    exact, lowered = (build(kind, 2, 3, **options, precision=p) for p in ("float32", "bfloat16"))
     layers, pairs = random_layers(2), all_pairs(6)
     rows, chance = torch.stack(layers, dim=1), torch.Generator()
     assert torch.equal(lowered(layers, pairs, None), exact(layers, pairs, None))
@@ -404,7 +412,7 @@ def test_bfloat16_is_for_training_alone(
 def test_where_there_are_no_instructions_for_bfloat16_nothing_is_rounded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mgae.core.decoders.mlp.multiplies_bfloat16", lambda device: False)
-    exact, lowered = (build("mlp", dropout=0.0, precision=p) for p in (None, "bfloat16"))
+    monkeypatch.setattr(f"{MLP.__module__}.multiplies_bfloat16", lambda device: False)
+    exact, lowered = (build("mlp", dropout=0.0, precision=p) for p in ("float32", "bfloat16"))
     layers, pairs, chance = random_layers(2, 2), all_pairs(6), torch.Generator()
     assert torch.equal(lowered(layers, pairs, chance), exact(layers, pairs, chance))

@@ -16,29 +16,32 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 
 from mgae.core.encoders import (
+    ACTIVATIONS,
     GAT,
     GCN,
     GIN,
     SAGE,
-    Encoder,
-    EncoderSettings,
+    EmbeddingTable,
     GATLayer,
     GCNLayer,
     GINLayer,
+    Inputs,
+    LayeredEncoder,
+    NodeFeatures,
+    OneHot,
     SAGELayer,
 )
-from mgae.core.encoders.base import sends_first
-from mgae.core.errors import ConfigError
-from mgae.runs.build import build_method
+from mgae.core.errors import ConfigError, GraphError
+from mgae.core.graph import MessageGraph
 from mgae.core.ops.dropout import dropout
-from mgae.core.ops.sparse import SparseMatrix
+from mgae.core.ops.sparse import SparseMatrix, sends_first
 from mgae.core.seeding import drawn_from
-from mgae.data import MessageGraph, checked
-from mgae.registry import ENCODERS
-from mgae.runs.config import RunConfig
+from mgae.data import checked
 from tests.conftest import toy_graph
 
-KINDS = ["gcn", "sage", "gin", "gat"]
+CLASSES: dict[str, type[LayeredEncoder]] = {"gcn": GCN, "sage": SAGE, "gin": GIN, "gat": GAT}
+KINDS = list(CLASSES)
+INPUTS = ["features", "table", "one-hot"]
 GRAPHS = {
     "undirected": {},
     "directed": {"directed": True},
@@ -51,14 +54,23 @@ CASES = [("gcn", name) for name in GRAPHS] + [
 ]
 
 
-def build(kind: str, graph: MessageGraph, seed: int = 0, **options: Any) -> Encoder:
+def build(
+    kind: str, graph: MessageGraph, seed: int = 0, inputs: str = "features", **options: Any
+) -> LayeredEncoder:
     given = {"hidden_channels": 5, "dropout": 0.0, **options}
     if kind == "gat":
         given.setdefault("heads", 1)
-    entry = ENCODERS[kind]
     with drawn_from(torch.Generator().manual_seed(seed)):
-        encoder: Encoder = entry.build(entry.settings(kind=kind, **given), graph)
-    return encoder
+        read = inputs_of(inputs, graph, given.pop("feature_dropout", 0.0))
+        return CLASSES[kind](read.channels, **given, inputs=read)
+
+
+def inputs_of(name: str, graph: MessageGraph, dropout: float = 0.0) -> Inputs:
+    if name == "table":
+        return EmbeddingTable(graph.num_nodes, 5, dropout)
+    if name == "one-hot":
+        return OneHot(graph.num_nodes, dropout)
+    return NodeFeatures(graph.num_features, dropout)
 
 
 def graph_of(edges: list[tuple[int, int]], x: Tensor, weight: list[float] | None = None) -> Any:
@@ -222,7 +234,7 @@ def test_heads_that_do_not_share_out_the_width_are_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"hidden_channels must be a multiple of encoder\.heads 4"
     ):
-        RunConfig(encoder={"kind": "gat", "hidden_channels": 6})
+        GAT(3, 6, heads=4)
 
 
 # Against PyG
@@ -336,16 +348,17 @@ def test_a_graph_without_any_edge_is_finite(kind: str) -> None:
     assert all(bool(p.grad.isfinite().all()) for p in encoder.parameters())
 
 
-def test_auto_inputs_are_the_features_where_there_are_any() -> None:
+def test_inputs_are_the_features_unless_given() -> None:
     graph = toy_graph()
-    auto, features = build("gcn", graph), build("gcn", graph, inputs="features")
-    assert auto.inputs.table is None
-    assert torch.equal(auto(graph, None)[-1], features(graph, None)[-1])
+    with drawn_from(seeded()):
+        plain = GCN(graph.num_features, 5, dropout=0.0)
+    assert isinstance(plain.inputs, NodeFeatures)
+    assert torch.equal(plain(graph, None)[-1], build("gcn", graph)(graph, None)[-1])
 
 
-def test_auto_inputs_are_a_learned_table_without_features() -> None:
+def test_a_table_serves_a_graph_without_features_and_learns() -> None:
     graph = toy_graph(num_features=None)
-    encoder = build("gcn", graph)
+    encoder = build("gcn", graph, inputs="table")
     table = encoder.inputs.table
     assert isinstance(table, nn.Parameter)
     assert table.shape == (20, 5)
@@ -360,6 +373,18 @@ def test_a_table_may_replace_the_features() -> None:
     assert torch.equal(encoder(graph, None)[-1], encoder(other, None)[-1])
 
 
+def test_row_normalized_features_are_those_of_the_graph() -> None:
+    graph = toy_graph()
+    normalized = NodeFeatures(graph.num_features, row_normalize=True).whole(graph)
+    assert torch.equal(normalized, graph.row_normalized_x)
+    assert not torch.equal(normalized, graph.x)
+
+
+@pytest.mark.parametrize(("name", "inductive"), [*zip(INPUTS, [True, False, False], strict=True)])
+def test_what_is_learned_of_each_node_does_not_serve_new_ones(name: str, inductive: bool) -> None:
+    assert inputs_of(name, toy_graph()).inductive is inductive
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_hot_inputs_are_the_identity(kind: str) -> None:
     graph = toy_graph()
@@ -371,8 +396,9 @@ def test_one_hot_inputs_are_the_identity(kind: str) -> None:
 
 
 def test_features_that_are_not_there_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"encoder\.inputs"):
-        build("gcn", toy_graph(num_features=None), inputs="features")
+    graph = toy_graph(num_features=None)
+    with pytest.raises(GraphError, match="no features: use EmbeddingTable"):
+        build("gcn", graph)(graph, None)
 
 
 def test_features_without_a_column_are_borne_by_sage_as_by_gcn() -> None:
@@ -467,8 +493,7 @@ def test_each_activation_follows_its_layer(act: str) -> None:
 
 
 def test_every_registered_activation_is_tested() -> None:
-    literal = EncoderSettings.model_fields["act"].annotation
-    assert set(ACT_TWINS) == set(literal.__args__)
+    assert set(ACT_TWINS) == set(ACTIVATIONS)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -560,33 +585,24 @@ def test_first_weights_have_the_ranges_of_pyg() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("inputs", ["features", "table", "one-hot"])
+@pytest.mark.parametrize("inputs", INPUTS)
 def test_building_and_running_leave_the_global_generator_alone(kind: str, inputs: str) -> None:
-    graph = toy_graph()
-    config = RunConfig(encoder={"kind": kind, "inputs": inputs, "feature_dropout": 0.5})
-    before = torch.random.get_rng_state()
-    method = build_method(config, graph, seeded())
-    method.encoder(graph, seeded(1))
-    method.encoder(graph, None)
+    graph, before = toy_graph(), torch.random.get_rng_state()
+    encoder = build(kind, graph, inputs=inputs, dropout=0.5, feature_dropout=0.5)
+    encoder(graph, seeded(1))
+    encoder(graph, None)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_building_does_not_depend_on_the_global_generator() -> None:
-    graph = toy_graph()
-    weights = []
+@pytest.mark.parametrize("kind", KINDS)
+def test_building_and_dropout_do_not_depend_on_the_global_generator(kind: str) -> None:
+    graph, results = toy_graph(), []
     with torch.random.fork_rng(devices=[]):
         for seed in (0, 1):
             torch.manual_seed(seed)
-            weights.append(build_method(RunConfig(), graph, seeded()).state_dict())
-    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
-
-
-def test_registry_builds_the_classes() -> None:
-    graph = toy_graph()
-    assert type(build("gcn", graph)) is GCN
-    assert type(build("sage", graph)) is SAGE
-    assert type(build("gin", graph)) is GIN
-    assert type(build("gat", graph)) is GAT
+            encoder = build(kind, graph, inputs="table", dropout=0.5, feature_dropout=0.5)
+            results.append([*encoder.state_dict().values(), *encoder(graph, seeded())])
+    assert all(torch.equal(*pair) for pair in zip(*results, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["gcn", "sage"])

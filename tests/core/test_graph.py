@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch_geometric.data import Data
 
+from mgae.core.graph import MessageGraph
 from mgae.core.ops.sparse import SparseMatrix
-from mgae.data import MessageGraph, checked
+from mgae.data import checked
 from tests.conftest import toy_data, toy_graph
 
 PROPERTY = settings(deadline=None, max_examples=40)
@@ -91,6 +92,76 @@ def test_of_takes_over_what_was_checked() -> None:
     assert not graph.adjacency.symmetric
 
 
+def unchecked(
+    num_nodes: int, edges: list[tuple[int, int]], both_ways: bool, weighted: bool, seed: int
+) -> Data:
+    """These edges in any order, with their reverses or not, as PyG would take them."""
+    generator = torch.Generator().manual_seed(seed)
+    edge_index = torch.tensor(edges).t() % num_nodes
+    # Quarters: sums of them are exact in any order.
+    weight = torch.randint(1, 9, (len(edges),), generator=generator) / 4 if weighted else None
+    if both_ways:
+        edge_index = torch.cat([edge_index, edge_index.flip(0)], dim=1)
+        weight = None if weight is None else weight.repeat(2)
+    order = torch.randperm(edge_index.size(1), generator=generator)
+    weight = None if weight is None else weight[order]
+    x = torch.rand(num_nodes, 3, generator=generator)
+    return Data(x=x, edge_index=edge_index[:, order], edge_weight=weight, num_nodes=num_nodes)
+
+
+def assert_same(graph: MessageGraph, other: MessageGraph) -> None:
+    assert torch.equal(graph.edge_index, other.edge_index)
+    assert (graph.num_nodes, graph.undirected) == (other.num_nodes, other.undirected)
+    assert torch.equal(graph.x, other.x)
+    assert (graph.edge_weight is None) == (other.edge_weight is None)
+    if graph.edge_weight is not None:
+        assert graph.edge_weight.dtype == other.edge_weight.dtype
+        assert torch.equal(graph.edge_weight, other.edge_weight)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    num_nodes=st.integers(2, 6),
+    edges=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=20),
+    both_ways=st.booleans(),
+    weighted=st.booleans(),
+    seed=st.integers(0, 2**20),
+)
+def test_of_an_unchecked_graph_is_that_of_the_checked_one(
+    num_nodes: int, edges: list[tuple[int, int]], both_ways: bool, weighted: bool, seed: int
+) -> None:
+    edges = [*edges, (0, 1)]  # the checks want an edge that is no self-loop
+    data = unchecked(num_nodes, edges, both_ways, weighted, seed)
+    before = data.clone()
+    assert_same(MessageGraph.of(data), MessageGraph.of(checked(data)))
+    assert torch.equal(data.edge_index, before.edge_index)
+    assert not weighted or torch.equal(data.edge_weight, before.edge_weight)
+
+
+def test_of_an_unchecked_graph_by_hand() -> None:
+    # 2 → 0 twice, 0 → 2, a self-loop at 1, and 1 → 2: not sorted, and not undirected.
+    edge_index = torch.tensor([[2, 1, 0, 2, 1], [0, 2, 2, 0, 1]])
+    weight = torch.tensor([1.0, 5.0, 3.0, 2.0, 7.0])
+    graph = MessageGraph.of(Data(edge_index=edge_index, edge_weight=weight, num_nodes=4))
+    assert graph.edge_index.tolist() == [[2, 0, 1], [0, 2, 2]]
+    assert graph.edge_weight is not None
+    assert graph.edge_weight.tolist() == [3.0, 3.0, 5.0]
+    assert graph.num_nodes == 4
+    assert not graph.undirected
+    # Without 1 → 2 the duplicates add up to the weight of the reverse.
+    kept = torch.tensor([0, 2, 3, 4])
+    data = Data(edge_index=edge_index[:, kept], edge_weight=weight[kept], num_nodes=4)
+    assert MessageGraph.of(data).undirected
+    data.edge_weight[0] = 4.0
+    assert not MessageGraph.of(data).undirected
+
+
+def test_of_a_graph_of_self_loops_has_no_edge() -> None:
+    graph = MessageGraph.of(Data(edge_index=torch.tensor([[1, 0], [1, 0]]), num_nodes=2))
+    assert graph.edge_index.shape == (2, 0)
+    assert graph.adjacency.degree.tolist() == [0.0, 0.0]
+
+
 def test_without_features_there_are_none() -> None:
     graph = toy_graph(num_features=None)
     assert graph.x is None
@@ -110,8 +181,8 @@ def test_features_are_sparse_up_to_a_fifth_of_non_zeros(non_zeros: int, kind: ty
 @PROPERTY
 @given(graph=graphs)
 def test_each_edge_finds_its_pair(graph: MessageGraph) -> None:
-    found = graph.pairs[:, graph.pair_of_edge]
-    assert torch.equal(found, graph.edge_index.sort(dim=0).values)
+    pairs = graph.pairs[:, graph.pair_of_edge]
+    assert torch.equal(pairs, graph.edge_index.sort(dim=0).values)
 
 
 @PROPERTY
@@ -165,9 +236,9 @@ def test_row_normalized_features_add_up_to_one_in_magnitude(sparse: bool) -> Non
     graph = MessageGraph(torch.tensor([[0, 1], [1, 0]]), 3, SparseMatrix.from_dense(x))
     if not sparse:
         graph = MessageGraph(graph.edge_index, 3, x)
-    found = graph.row_normalized_x
-    assert isinstance(found, SparseMatrix) == sparse
-    dense = found.csr().to_dense() if isinstance(found, SparseMatrix) else found
+    normalized = graph.row_normalized_x
+    assert isinstance(normalized, SparseMatrix) == sparse
+    dense = normalized.csr().to_dense() if isinstance(normalized, SparseMatrix) else normalized
     assert dense is not None
     assert dense.tolist() == [[0.25, -0.75, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     assert MessageGraph(graph.edge_index, 3).row_normalized_x is None

@@ -13,38 +13,28 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.core.decoders import Decoder
-from mgae.core.encoders import EncoderSettings
-from mgae.core.errors import ConfigError, GraphError, UnsupportedError
-from mgae.core.losses import Loss
+from mgae.core.decoders import CrossCorrelation, Decoder, InnerProduct, PairMLP
+from mgae.core.errors import GraphError, UnsupportedError
+from mgae.core.graph import MessageGraph
+from mgae.core.losses import BCE, FullSoftmax, Loss, SampledSoftmax
+from mgae.core.negatives import NegativeSampler
 from mgae.core.seeding import Generators, drawn_from
-from mgae.data import MessageGraph, checked
-from mgae.data.splits import NegativeSampler, split_links
-from mgae.registry import DECODERS, LOSSES
-from mgae.runs.sections import SplitSettings
+from mgae.data import checked
+from mgae.data.splits import split_links
 from tests.conftest import toy_graph
 
 ALL = 10**6  # a chunk that holds everything
-KINDS = [entry.name for entry in LOSSES]
+LOSSES: list[type[Loss]] = [BCE, SampledSoftmax, FullSoftmax]
+SAMPLED: list[type[BCE | SampledSoftmax]] = [BCE, SampledSoftmax]
 PATH = [(0, 1), (1, 2)]  # 0 - 1 - 2: the only free pair is {0, 2}
 
 
-def loss_of(kind: str, **options: Any) -> Loss:
-    entry = LOSSES[kind]
-    loss: Loss = entry.build(entry.settings(kind=kind, **options))
-    return loss
-
-
-def decoder_of(kind: str = "inner-product", depth: int = 1, width: int = 1) -> Decoder:
-    entry = DECODERS[kind]
-    encoder = EncoderSettings(kind="gcn", num_layers=depth, hidden_channels=width)
-    options = {} if kind == "inner-product" else {"dropout": 0.0, "hidden_channels": 8}
+def decoder_of(made: type[CrossCorrelation | PairMLP]) -> Decoder:
     with drawn_from(torch.Generator().manual_seed(0)):
-        decoder: Decoder = entry.build(entry.settings(kind=kind, **options), encoder)
-    return decoder
+        return made(3, 2, hidden_channels=8, dropout=0.0)
 
 
-def sampler(edges: list[tuple[int, int]], num_nodes: int) -> NegativeSampler:
+def sampler_of(edges: list[tuple[int, int]], num_nodes: int) -> NegativeSampler:
     edge_index = to_undirected(torch.tensor(edges).t(), num_nodes=num_nodes)
     data = checked(Data(edge_index=edge_index, num_nodes=num_nodes))
     return NegativeSampler.of(MessageGraph.of(data))
@@ -55,11 +45,25 @@ def scalar_layer(*values: float) -> list[Tensor]:
     return [torch.tensor(values, dtype=torch.float).unsqueeze(1)]
 
 
+def computed(
+    loss: Loss,
+    decoder: Decoder,
+    layers: list[Tensor],
+    positives: Tensor,
+    sampler: NegativeSampler,
+    seed: int = 0,
+    chunk: int = ALL,
+) -> Tensor:
+    """The loss with negatives drawn for the positives."""
+    generators = Generators(seed)
+    negatives = loss.draw(positives, sampler, generators["negatives"])
+    return loss(decoder, layers, positives, negatives, generators["dropout"], chunk)
+
+
 def value(
-    loss: Loss, layers: list[Tensor], positives: list[tuple[int, int]], negatives: NegativeSampler
+    loss: Loss, layers: list[Tensor], positives: list[tuple[int, int]], sampler: NegativeSampler
 ) -> float:
-    pairs = torch.tensor(positives).t()
-    return float(loss(decoder_of(), layers, pairs, negatives, Generators(0), ALL))
+    return float(computed(loss, InnerProduct(), layers, torch.tensor(positives).t(), sampler))
 
 
 def softplus(z: float) -> float:
@@ -94,8 +98,8 @@ def numbered(layers: list[Tensor]) -> list[Tensor]:
 def test_bce_on_a_path_by_hand() -> None:
     # The one free pair (in whatever order) has the logit -1 for both positives.
     expected = (softplus(-2) + softplus(-1) + softplus(2) + softplus(-1)) / 2
-    found = value(loss_of("bce"), scalar_layer(1, 2, -1), [(0, 1), (1, 2)], sampler(PATH, 3))
-    assert found == pytest.approx(expected, rel=1e-6)
+    result = value(BCE(), scalar_layer(1, 2, -1), [(0, 1), (1, 2)], sampler_of(PATH, 3))
+    assert result == pytest.approx(expected, rel=1e-6)
 
 
 def test_bce_is_minus_the_log_of_sigmoids() -> None:
@@ -103,40 +107,39 @@ def test_bce_is_minus_the_log_of_sigmoids() -> None:
         return 1 / (1 + math.exp(-z))
 
     expected = -math.log(sigmoid(2)) - math.log(1 - sigmoid(-1))
-    found = value(loss_of("bce"), scalar_layer(1, 2, -1), [(0, 1)], sampler(PATH, 3))
-    assert found == pytest.approx(expected, rel=1e-6)
+    result = value(BCE(), scalar_layer(1, 2, -1), [(0, 1)], sampler_of(PATH, 3))
+    assert result == pytest.approx(expected, rel=1e-6)
 
 
 def test_bce_takes_the_mean_over_the_negatives_of_an_edge() -> None:
-    negatives = sampler(PATH, 3)
-    found = [
-        value(loss_of("bce", num_negatives=m), scalar_layer(1, 2, -1), [(0, 1)], negatives)
-        for m in (1, 5)
+    sampler = sampler_of(PATH, 3)
+    results = [
+        value(BCE(num_negatives=m), scalar_layer(1, 2, -1), [(0, 1)], sampler) for m in (1, 5)
     ]
-    assert found[1] == pytest.approx(found[0], rel=1e-6)
+    assert results[1] == pytest.approx(results[0], rel=1e-6)
 
 
 def test_sampled_softmax_on_a_path_by_hand() -> None:
     # Head 0 has the free tail 2 only: both of its draws have the logit -1.
     expected = math.log(math.exp(2) + 2 * math.exp(-1)) - 2
-    loss = loss_of("sampled-softmax", num_negatives=2)
-    found = value(loss, scalar_layer(1, 2, -1), [(0, 1)], sampler(PATH, 3))
-    assert found == pytest.approx(expected, rel=1e-6)
+    loss = SampledSoftmax(num_negatives=2)
+    result = value(loss, scalar_layer(1, 2, -1), [(0, 1)], sampler_of(PATH, 3))
+    assert result == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_head_without_free_tail_costs_nothing_in_the_sampled_softmax() -> None:
     # Node 1 is joined to all others: its edge stands alone in its row, with a share of 1.
     expected = (math.log(math.exp(2) + 2 * math.exp(-1)) - 2 + 0) / 2
-    loss = loss_of("sampled-softmax", num_negatives=2)
-    found = value(loss, scalar_layer(1, 2, -1), [(0, 1), (1, 2)], sampler(PATH, 3))
-    assert found == pytest.approx(expected, rel=1e-6)
+    loss = SampledSoftmax(num_negatives=2)
+    result = value(loss, scalar_layer(1, 2, -1), [(0, 1), (1, 2)], sampler_of(PATH, 3))
+    assert result == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_head_without_free_tail_has_a_gradient_of_zero() -> None:
     layers = [tensor.requires_grad_() for tensor in scalar_layer(1, 2, -1)]
     pairs = torch.tensor([[1], [2]])
-    loss = loss_of("sampled-softmax", num_negatives=3)
-    loss(decoder_of(), layers, pairs, sampler(PATH, 3), Generators(0), ALL).backward()
+    loss = SampledSoftmax(num_negatives=3)
+    computed(loss, InnerProduct(), layers, pairs, sampler_of(PATH, 3)).backward()
     assert torch.equal(layers[0].grad, torch.zeros(3, 1))
 
 
@@ -146,13 +149,13 @@ def test_full_softmax_on_a_path_by_hand() -> None:
     of_01 = math.log(math.exp(1) + math.exp(2) + math.exp(-1)) - 2
     of_12 = math.log(math.exp(2) + math.exp(4) + math.exp(-2)) + 2
     positives = [(0, 1), (1, 2)]
-    found = value(loss_of("softmax"), scalar_layer(1, 2, -1), positives, sampler(PATH, 3))
-    assert found == pytest.approx((of_01 + of_12) / 2, rel=1e-6)
+    result = value(FullSoftmax(), scalar_layer(1, 2, -1), positives, sampler_of(PATH, 3))
+    assert result == pytest.approx((of_01 + of_12) / 2, rel=1e-6)
 
 
 def test_full_softmax_of_equal_logits_is_log_of_the_node_count() -> None:
-    found = value(loss_of("softmax"), scalar_layer(0, 0, 0, 0), PATH, sampler(PATH, 4))
-    assert found == pytest.approx(math.log(4), rel=1e-6)
+    result = value(FullSoftmax(), scalar_layer(0, 0, 0, 0), PATH, sampler_of(PATH, 4))
+    assert result == pytest.approx(math.log(4), rel=1e-6)
 
 
 def test_full_softmax_takes_a_head_with_many_edges_once_per_edge() -> None:
@@ -160,8 +163,8 @@ def test_full_softmax_takes_a_head_with_many_edges_once_per_edge() -> None:
     h = (1.0, 0.5, -2.0, 3.0)
     row = math.log(sum(math.exp(h[0] * z) for z in h))
     expected = sum(row - h[0] * h[u] for _, u in star) / 3
-    found = value(loss_of("softmax"), scalar_layer(*h), star, sampler(star, 4))
-    assert found == pytest.approx(expected, rel=1e-6)
+    result = value(FullSoftmax(), scalar_layer(*h), star, sampler_of(star, 4))
+    assert result == pytest.approx(expected, rel=1e-6)
 
 
 # Twins
@@ -173,7 +176,7 @@ def random_case(seed: int) -> tuple[Decoder, list[Tensor], Tensor, NegativeSampl
     layers = [torch.randn(8, 3, generator=generator).requires_grad_() for _ in range(2)]
     order = torch.randperm(graph.edge_index.size(1), generator=generator)
     positives = graph.edge_index[:, order[:9]]
-    return decoder_of("cross-correlation", 2, 3), layers, positives, NegativeSampler.of(graph)
+    return decoder_of(CrossCorrelation), layers, positives, NegativeSampler.of(graph)
 
 
 def equation_three(decoder: Decoder, layers: list[Tensor], positives: Tensor, nodes: int) -> Tensor:
@@ -201,8 +204,8 @@ def gradients(
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("chunk", [1, 20, ALL])
 def test_full_softmax_is_equation_three(seed: int, chunk: int) -> None:
-    decoder, layers, positives, negatives = random_case(seed)
-    ours = loss_of("softmax")(decoder, layers, positives, negatives, Generators(0), chunk)
+    decoder, layers, positives, sampler = random_case(seed)
+    ours = computed(FullSoftmax(), decoder, layers, positives, sampler, chunk=chunk)
     theirs = equation_three(decoder, layers, positives, 8)
     (a, ours_grad), (b, theirs_grad) = (gradients(loss, decoder, layers) for loss in (ours, theirs))
     assert a == pytest.approx(b, rel=1e-5)
@@ -211,12 +214,14 @@ def test_full_softmax_is_equation_three(seed: int, chunk: int) -> None:
 
 
 @settings(deadline=None, max_examples=30)
-@given(kind=st.sampled_from(KINDS), seed=st.integers(0, 50), chunk=st.integers(1, 80))
-def test_value_and_gradients_do_not_depend_on_the_chunk(kind: str, seed: int, chunk: int) -> None:
-    decoder, layers, positives, negatives = random_case(seed)
+@given(kind=st.sampled_from(LOSSES), seed=st.integers(0, 50), chunk=st.integers(1, 80))
+def test_value_and_gradients_do_not_depend_on_the_chunk(
+    kind: type[Any], seed: int, chunk: int
+) -> None:
+    decoder, layers, positives, sampler = random_case(seed)
 
     def at(size: int) -> tuple[float, list[Tensor | None]]:
-        loss = loss_of(kind)(decoder, layers, positives, negatives, Generators(seed), size)
+        loss = computed(kind(), decoder, layers, positives, sampler, seed, size)
         return gradients(loss, decoder, layers)
 
     (whole, whole_grad), (split, split_grad) = at(ALL), at(chunk)
@@ -226,63 +231,59 @@ def test_value_and_gradients_do_not_depend_on_the_chunk(kind: str, seed: int, ch
 
 
 def test_bce_equals_torch_on_the_pairs_that_were_drawn() -> None:
-    _, layers, positives, negatives = random_case(0)
+    _, layers, positives, sampler = random_case(0)
     spy = Spy()
-    found = loss_of("bce", num_negatives=3)(
-        spy, numbered(layers), positives, negatives, Generators(0), ALL
-    ).detach()
+    result = computed(BCE(3), spy, numbered(layers), positives, sampler).detach()
     logits = spy(numbered(layers), spy.pairs, None).view(-1, 4)
     target = torch.zeros_like(logits)
     target[:, 0] = 1
     entry = nn.functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
-    torch.testing.assert_close(found, (entry[:, 0] + entry[:, 1:].mean(dim=1)).mean())
+    torch.testing.assert_close(result, (entry[:, 0] + entry[:, 1:].mean(dim=1)).mean())
 
 
 def test_sampled_softmax_equals_cross_entropy_on_the_pairs_that_were_drawn() -> None:
-    _, layers, positives, negatives = random_case(0)
+    _, layers, positives, sampler = random_case(0)
     spy = Spy()
-    found = loss_of("sampled-softmax", num_negatives=3)(
-        spy, numbered(layers), positives, negatives, Generators(0), ALL
-    ).detach()
+    result = computed(SampledSoftmax(3), spy, numbered(layers), positives, sampler).detach()
     logits = spy(numbered(layers), spy.pairs, None).view(-1, 4)
     target = torch.zeros(len(logits), dtype=torch.long)
-    torch.testing.assert_close(found, nn.functional.cross_entropy(logits, target))
+    torch.testing.assert_close(result, nn.functional.cross_entropy(logits, target))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_loss_can_be_taken_without_gradients(kind: str) -> None:
-    decoder, layers, positives, negatives = random_case(0)
-    with_grad = loss_of(kind)(decoder, layers, positives, negatives, Generators(0), 16)
+@pytest.mark.parametrize("kind", LOSSES)
+def test_a_loss_can_be_taken_without_gradients(kind: type[Any]) -> None:
+    decoder, layers, positives, sampler = random_case(0)
+    with_grad = computed(kind(), decoder, layers, positives, sampler, chunk=16)
     with torch.no_grad():
-        without = loss_of(kind)(decoder, layers, positives, negatives, Generators(0), 16)
+        without = computed(kind(), decoder, layers, positives, sampler, chunk=16)
     assert not without.requires_grad
     torch.testing.assert_close(without, with_grad.detach())
 
 
-@pytest.mark.parametrize("kind", ["bce", "softmax"])
-def test_the_order_of_the_masked_edges_does_not_matter(kind: str) -> None:
+@pytest.mark.parametrize("kind", [BCE, FullSoftmax])
+def test_the_order_of_the_masked_edges_does_not_matter(kind: type[Any]) -> None:
     _, layers, positives, _ = random_case(1)
     # One free pair, so that the draws cannot differ: the complete graph less {6, 7}.
     edges = [(u, v) for u in range(8) for v in range(u + 1, 8) if (u, v) != (6, 7)]
-    negatives = sampler(edges, 8)
-    symmetric = decoder_of("mlp", 2, 3)
-    found = [
-        float(loss_of(kind)(symmetric, layers, order, negatives, Generators(0), 16).detach())
+    sampler = sampler_of(edges, 8)
+    symmetric = decoder_of(PairMLP)
+    results = [
+        float(computed(kind(), symmetric, layers, order, sampler, chunk=16).detach())
         for order in (positives, positives.flip(1))
     ]
-    assert found[0] == pytest.approx(found[1], rel=1e-5)
+    assert results[0] == pytest.approx(results[1], rel=1e-5)
 
 
 # Large logits
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LOSSES)
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_logits_of_a_thousand_are_no_trouble(kind: str, sign: float) -> None:
+def test_logits_of_a_thousand_are_no_trouble(kind: type[Any], sign: float) -> None:
     layers = [tensor.requires_grad_() for tensor in scalar_layer(1000, 1, -1)]
     pairs = torch.tensor([[0], [1]]) if sign > 0 else torch.tensor([[0], [2]])
     edges = [(0, 1), (1, 2)] if sign > 0 else [(0, 2), (2, 1)]
-    loss = loss_of(kind)(decoder_of(), layers, pairs, sampler(edges, 3), Generators(0), ALL)
+    loss = computed(kind(), InnerProduct(), layers, pairs, sampler_of(edges, 3))
     loss.backward()
     assert math.isfinite(float(loss.detach()))
     assert bool(layers[0].grad.isfinite().all())
@@ -291,89 +292,100 @@ def test_logits_of_a_thousand_are_no_trouble(kind: str, sign: float) -> None:
 def test_a_confident_mistake_costs_its_logit() -> None:
     # y_02 = -1000 is the edge, y_01 = 1000 the only free pair: 1000 + 1000.
     edges = [(0, 2), (2, 1)]
-    found = value(loss_of("bce"), scalar_layer(1000, 1, -1), [(0, 2)], sampler(edges, 3))
-    assert found == pytest.approx(2000)
-    loss = loss_of("sampled-softmax", num_negatives=1)
-    found = value(loss, scalar_layer(1000, 1, -1), [(0, 2)], sampler(edges, 3))
-    assert found == pytest.approx(2000)
+    result = value(BCE(), scalar_layer(1000, 1, -1), [(0, 2)], sampler_of(edges, 3))
+    assert result == pytest.approx(2000)
+    loss = SampledSoftmax(num_negatives=1)
+    result = value(loss, scalar_layer(1000, 1, -1), [(0, 2)], sampler_of(edges, 3))
+    assert result == pytest.approx(2000)
 
 
 def test_a_confident_success_costs_nothing() -> None:
     # y_01 = 1000 is the edge, y_02 = -1000 the only free pair.
-    found = value(loss_of("bce"), scalar_layer(1000, 1, -1), [(0, 1)], sampler(PATH, 3))
-    assert found == pytest.approx(0, abs=1e-6)
+    result = value(BCE(), scalar_layer(1000, 1, -1), [(0, 1)], sampler_of(PATH, 3))
+    assert result == pytest.approx(0, abs=1e-6)
 
 
 # Negatives
 
 
-@pytest.mark.parametrize("kind", ["bce", "sampled-softmax"])
+@pytest.mark.parametrize("kind", SAMPLED)
 @pytest.mark.parametrize("count", [1, 4])
-def test_each_masked_edge_has_its_number_of_negatives(kind: str, count: int) -> None:
-    _, layers, positives, negatives = random_case(0)
+def test_each_masked_edge_has_its_number_of_negatives(kind: type[Any], count: int) -> None:
+    _, layers, positives, sampler = random_case(0)
     spy = Spy()
-    loss_of(kind, num_negatives=count)(
-        spy, numbered(layers), positives, negatives, Generators(0), ALL
-    )
+    computed(kind(count), spy, numbered(layers), positives, sampler)
     rows = spy.pairs.view(2, -1, 1 + count)
     assert torch.equal(rows[:, :, 0], positives)
-    if kind == "sampled-softmax":
+    if kind is SampledSoftmax:
         assert torch.equal(rows[0, :, 1:], positives[0].unsqueeze(1).expand(-1, count))
 
 
 def test_the_defaults_are_one_negative_for_bce_and_32_for_the_softmax() -> None:
-    assert loss_of("bce").num_negatives == 1
-    assert loss_of("sampled-softmax").num_negatives == 32
+    assert BCE().num_negatives == 1
+    assert SampledSoftmax().num_negatives == 32
 
 
-@pytest.mark.parametrize("kind", ["bce", "sampled-softmax"])
-def test_less_than_one_negative_is_refused(kind: str) -> None:
-    with pytest.raises(ConfigError, match=r"loss\.num_negatives"):
-        loss_of(kind, num_negatives=0)
-
-
-@pytest.mark.parametrize("kind", ["bce", "sampled-softmax"])
+@pytest.mark.parametrize("kind", SAMPLED)
 @pytest.mark.parametrize("directed", [False, True])
-def test_negatives_avoid_training_edges_and_may_be_held_out_ones(kind: str, directed: bool) -> None:
+def test_negatives_avoid_training_edges_and_may_be_held_out_ones(
+    kind: type[Any], directed: bool
+) -> None:
     graph = toy_graph(num_nodes=10, num_edges=20, directed=directed)
-    split = split_links(
-        graph, SplitSettings(val_ratio=0.2, test_ratio=0.2), torch.Generator().manual_seed(0)
-    )
+    split = split_links(graph, 0.2, 0.2, torch.Generator().manual_seed(0))
     layers = [torch.zeros(10, 1)]
     spy = Spy()
     positives = split.message.edge_index
-    loss = loss_of(kind, num_negatives=50)
-    loss(spy, numbered(layers), positives, NegativeSampler.of(split.message), Generators(0), ALL)
+    sampler = NegativeSampler.of(split.message)
+    computed(kind(50), spy, numbered(layers), positives, sampler)
     drawn = {tuple(pair) for pair in spy.pairs.view(2, -1, 51)[:, :, 1:].flatten(1).t().tolist()}
     train = {tuple(pair) for pair in split.message.edge_index.t().tolist()}
-    held = {tuple(pair) for pair in torch.cat([split.val, split.test], dim=1).t().tolist()}
+    held_out = {tuple(pair) for pair in torch.cat([split.val, split.test], dim=1).t().tolist()}
     assert not drawn & train
     assert not any(u == v for u, v in drawn)
-    assert drawn & held
+    assert drawn & held_out
 
 
-@pytest.mark.parametrize("kind", ["bce", "sampled-softmax"])
-def test_negatives_come_from_their_own_stream(kind: str) -> None:
-    _, layers, positives, negatives = random_case(0)
-    generators = Generators(0)
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_a_loss_draws_nothing_but_its_negatives(kind: type[Any]) -> None:
+    _, layers, positives, sampler = random_case(0)
+    generators, state = Generators(0), torch.get_rng_state()
+    negatives = kind(2).draw(positives, sampler, generators["negatives"])
+    assert negatives.shape == (2, positives.size(1), 2)
+    assert not torch.equal(negatives, kind(2).draw(positives, sampler, generators["negatives"]))
     before = generators.state()
-    loss_of(kind)(Spy(), numbered(layers), positives, negatives, generators, ALL)
-    after = generators.state()
-    changed = {name for name in before if not torch.equal(before[name], after[name])}
-    assert changed == {"negatives"}
+    kind(2)(Spy(), numbered(layers), positives, negatives, generators["dropout"], ALL)
+    assert all(torch.equal(value, before[name]) for name, value in generators.state().items())
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+def test_the_full_softmax_draws_no_negatives() -> None:
+    _, _, positives, sampler = random_case(0)
+    generator = torch.Generator().manual_seed(0)
+    before = generator.get_state()
+    assert FullSoftmax().draw(positives, sampler, generator).shape == (2, positives.size(1), 0)
+    assert torch.equal(generator.get_state(), before)
+
+
+@pytest.mark.parametrize("kind", SAMPLED)
+def test_a_loss_scores_the_negatives_that_it_is_given(kind: type[Any]) -> None:
+    _, layers, positives, _ = random_case(0)
+    spy, generator = Spy(), torch.Generator().manual_seed(0)
+    given_pairs = torch.randint(8, (2, positives.size(1), 3), generator=generator)
+    kind(3)(spy, numbered(layers), positives, given_pairs, None, ALL)
+    assert torch.equal(spy.pairs.view(2, -1, 4)[:, :, 1:], given_pairs)
 
 
 def test_bce_on_a_complete_graph_is_refused() -> None:
     triangle = [(0, 1), (0, 2), (1, 2)]
     with pytest.raises(GraphError, match="every pair of nodes is an edge"):
-        value(loss_of("bce"), scalar_layer(1, 2, 3), triangle, sampler(triangle, 3))
+        value(BCE(), scalar_layer(1, 2, 3), triangle, sampler_of(triangle, 3))
 
 
 def test_softmaxes_bear_a_complete_graph() -> None:
     triangle = [(0, 1), (0, 2), (1, 2)]
-    layers, negatives = scalar_layer(1, 2, 3), sampler(triangle, 3)
-    assert value(loss_of("sampled-softmax"), layers, triangle, negatives) == pytest.approx(0)
-    assert value(loss_of("softmax"), layers, triangle, negatives) > 0
+    layers, sampler = scalar_layer(1, 2, 3), sampler_of(triangle, 3)
+    assert value(SampledSoftmax(), layers, triangle, sampler) == pytest.approx(0)
+    assert value(FullSoftmax(), layers, triangle, sampler) > 0
 
 
 # The full softmax's price
@@ -382,27 +394,26 @@ def test_softmaxes_bear_a_complete_graph() -> None:
 def test_a_full_softmax_beyond_max_pairs_is_refused_before_anything_is_decoded() -> None:
     spy = Spy()
     pairs = torch.tensor([[0, 1, 0], [1, 2, 2]])  # two heads against three nodes: six pairs
-    loss = loss_of("softmax", max_pairs=5)
+    loss = FullSoftmax(max_pairs=5)
     with pytest.raises(UnsupportedError, match=r"6 pairs .* loss\.max_pairs is 5.*sampled-softmax"):
-        loss(spy, numbered(scalar_layer(1, 2, -1)), pairs, sampler(PATH, 3), Generators(0), ALL)
+        computed(loss, spy, numbered(scalar_layer(1, 2, -1)), pairs, sampler_of(PATH, 3))
     assert spy.asked == []
 
 
 def test_a_full_softmax_of_just_max_pairs_is_done() -> None:
     spy = Spy()
     pairs = torch.tensor([[0, 1, 0], [1, 2, 2]])
-    loss_of("softmax", max_pairs=6)(
-        spy, numbered(scalar_layer(1, 2, -1)), pairs, sampler(PATH, 3), Generators(0), ALL
-    )
+    loss, layers = FullSoftmax(max_pairs=6), numbered(scalar_layer(1, 2, -1))
+    computed(loss, spy, layers, pairs, sampler_of(PATH, 3))
     asked = sorted(map(tuple, spy.pairs.t().tolist()))
     assert asked == [(u, v) for u in (0, 1) for v in (0, 1, 2)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_chunk_is_larger_than_asked(kind: str) -> None:
-    _, layers, positives, negatives = random_case(0)
+@pytest.mark.parametrize("kind", LOSSES)
+def test_no_chunk_is_larger_than_asked(kind: type[Any]) -> None:
+    _, layers, positives, sampler = random_case(0)
     spy = Spy()
-    loss_of(kind)(spy, numbered(layers), positives, negatives, Generators(0), 40)
+    computed(kind(), spy, numbered(layers), positives, sampler, chunk=40)
     sizes = [pairs.size(1) for pairs in spy.asked]
     assert max(sizes) <= 40
-    assert kind == "bce" or len(sizes) > 1
+    assert kind is BCE or len(sizes) > 1

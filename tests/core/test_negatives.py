@@ -8,8 +8,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
-from mgae.data import MessageGraph, checked
-from mgae.data.splits import NegativeSampler
+from mgae.core.graph import MessageGraph
+from mgae.core.negatives import NegativeSampler
+from mgae.data import checked
 from tests.conftest import toy_graph
 
 PROPERTY = settings(deadline=None, max_examples=40)
@@ -103,9 +104,9 @@ def test_is_taken_equals_the_slow_twin_on_every_pair(graph: MessageGraph) -> Non
 def test_all_free_equals_the_slow_twin(graph: MessageGraph) -> None:
     expected = free_pairs(graph)
     assume(expected)
-    found = ordered(NegativeSampler.of(graph).all_free())
-    assert len(found) == len(expected)
-    assert set(found) == expected
+    drawn = ordered(NegativeSampler.of(graph).all_free())
+    assert len(drawn) == len(expected)
+    assert set(drawn) == expected
 
 
 @PROPERTY
@@ -141,8 +142,8 @@ def test_a_complete_graph_has_nothing_to_sample() -> None:
 def test_a_sampler_knows_only_the_edges_that_it_was_given() -> None:
     # Held-out edges must be drawn like any other pair, or training would learn which they are.
     graph = complete(5, missing=1)
-    held = graph.pair_of_edge == 0
-    pairs = NegativeSampler.of(graph.only(~held)).sample(400, seeded())
+    held_out = graph.pair_of_edge == 0
+    pairs = NegativeSampler.of(graph.only(~held_out)).sample(400, seeded())
     assert set(ordered(pairs)) == {(0, 1), (1, 0), (3, 4), (4, 3)}
 
 
@@ -154,18 +155,18 @@ def test_distinct_samples_are_distinct_ascending_and_free_both_ways(
     free = free_both_ways(graph)
     assume(free)
     count = data.draw(st.integers(0, len(free)))
-    found = ordered(NegativeSampler.of(graph).sample_distinct(count, seeded(seed)))
-    assert len(found) == count
-    assert len(set(found)) == count
-    assert free.issuperset(found)
+    drawn = ordered(NegativeSampler.of(graph).sample_distinct(count, seeded(seed)))
+    assert len(drawn) == count
+    assert len(set(drawn)) == count
+    assert free.issuperset(drawn)
 
 
 def test_distinct_samples_of_a_sparse_graph_are_distinct_too() -> None:
     # 780 pairs, of which 240 edges and negatives are less than a third: drawn, not listed.
     graph = toy_graph(num_nodes=40, num_edges=30)
-    found = ordered(NegativeSampler.of(graph).sample_distinct(180, seeded()))
-    assert len(set(found)) == 180
-    assert free_both_ways(graph).issuperset(found)
+    drawn = ordered(NegativeSampler.of(graph).sample_distinct(180, seeded()))
+    assert len(set(drawn)) == 180
+    assert free_both_ways(graph).issuperset(drawn)
 
 
 @pytest.mark.parametrize("num_nodes", [30, 8])

@@ -10,20 +10,19 @@ import torch
 from torch import Tensor
 
 from mgae.core.errors import MGAEError, UnknownName
-from mgae.core.methods import Method, build_method
+from mgae.core.methods import Method
 from mgae.data import MessageGraph
 from mgae.data.splits import LinkSplit, split_links
 from mgae.evaluation.links import evaluate_links, link_metrics, validator
-from mgae.runs.config import RunConfig
-from mgae.runs.sections import EvaluationSettings, SplitSettings
 from tests.conftest import toy_graph
+from tests.core.methods.small import masked, seeded
 
 
 class Given(Method):
     """Scores pairs by a table, and remembers the graphs that it was shown."""
 
     def __init__(self, table: dict[tuple[int, int], float]) -> None:
-        super().__init__(RunConfig(method="common-neighbors"), toy_graph())
+        super().__init__()
         self.table, self.shown = table, []
 
     def encode(self, graph: MessageGraph) -> Any:
@@ -52,14 +51,14 @@ def by_hand() -> tuple[Given, LinkSplit]:
 
 
 def wanted(*hits: int) -> dict[str, Any]:
-    return link_metrics(EvaluationSettings(hits=hits))
+    return link_metrics(hits)
 
 
 def test_validation_figures_by_hand_in_percent() -> None:
     method, split = by_hand()
-    found = evaluate_links(method, split, "val", wanted(1, 2, 3))
+    figures = evaluate_links(method, split, "val", wanted(1, 2, 3))
     # 0.9, 0.4 against 0.4, 0.1: AUC 3.5/4; ranks 1 and 1.5; above 0.4 one, above 0.1 both.
-    assert found == pytest.approx(
+    assert figures == pytest.approx(
         {
             "auc": 87.5,
             "ap": 100 * (1 + 2 / 3) / 2,
@@ -73,9 +72,9 @@ def test_validation_figures_by_hand_in_percent() -> None:
 
 def test_test_figures_by_hand_in_percent() -> None:
     method, split = by_hand()
-    found = evaluate_links(method, split, "test", wanted(1))
+    figures = evaluate_links(method, split, "test", wanted(1))
     # 0.7 beats all three, 0.3 only 0.2: AUC 4/6, AP (1 + 2/4)/2, ranks 1 and 3.
-    assert found == pytest.approx(
+    assert figures == pytest.approx(
         {"auc": 100 * 4 / 6, "ap": 75.0, "mrr": 100 * (1 + 1 / 3) / 2, "hits@1": 50.0}
     )
 
@@ -89,15 +88,15 @@ def test_links_are_scored_from_the_training_edges() -> None:
 @pytest.mark.parametrize(("part", "sees_val"), [("val", False), ("test", True)])
 def test_validation_edges_are_input_of_the_test_only(part: str, sees_val: bool) -> None:
     graph = toy_graph()
-    split = split_links(graph, SplitSettings(), torch.Generator().manual_seed(0))
+    split = split_links(graph, 0.05, 0.1, seeded())
     pairs = torch.cat([*split.pairs("val"), *split.pairs("test")], dim=1)
     method = Given(dict.fromkeys(map(tuple, pairs.t().tolist()), 0.0))
     evaluate_links(method, split, part, wanted(), val_edges_as_input=True)
-    seen = set(map(tuple, method.shown[0].edge_index.t().tolist()))
-    val, test = (set(map(tuple, held.t().tolist())) for held in (split.val, split.test))
-    assert (val <= seen) is sees_val
-    assert (val & seen == set()) is not sees_val
-    assert not test & seen
+    visible = set(map(tuple, method.shown[0].edge_index.t().tolist()))
+    val, test = (set(map(tuple, part.t().tolist())) for part in (split.val, split.test))
+    assert (val <= visible) is sees_val
+    assert (val & visible == set()) is not sees_val
+    assert not test & visible
 
 
 def test_each_k_of_the_settings_is_a_metric() -> None:
@@ -109,13 +108,15 @@ def test_the_validator_gives_one_metric_of_the_validation_edges(
     monitor: str, expected: float
 ) -> None:
     method, split = by_hand()
-    config = RunConfig(evaluation={"hits": (2,)}, train={"monitor": monitor})
-    assert validator(method, split, config)() == pytest.approx(expected)
+    validate = validator(method, split, monitor, hits_at=(2,))
+    assert validate is not None
+    assert validate() == pytest.approx(expected)
 
 
 def test_the_validator_encodes_anew_each_time() -> None:
     method, split = by_hand()
-    validate = validator(method, split, RunConfig())
+    validate = validator(method, split, "auc")
+    assert validate is not None
     assert method.shown == []
     validate()
     validate()
@@ -125,24 +126,23 @@ def test_the_validator_encodes_anew_each_time() -> None:
 def test_an_unknown_monitor_is_refused_with_the_known_ones() -> None:
     method, split = by_hand()
     with pytest.raises(UnknownName, match=r"train\.monitor 'acu': known are .*did you mean auc"):
-        validator(method, split, RunConfig(train={"monitor": "acu"}))
+        validator(method, split, "acu")
 
 
 def test_a_method_that_knows_the_answer_gets_a_hundred_and_its_opposite_nothing() -> None:
-    split = split_links(toy_graph(), SplitSettings(), torch.Generator().manual_seed(0))
+    split = split_links(toy_graph(), 0.05, 0.1, seeded())
     right = dict.fromkeys(map(tuple, split.test.t().tolist()), 1.0)
     wrong = dict.fromkeys(map(tuple, split.test_negatives.t().tolist()), 0.0)
     assert evaluate_links(Given(right | wrong), split, "test", wanted(1))["auc"] == 100.0
     opposite = {pair: 1 - score for pair, score in (right | wrong).items()}
-    found = evaluate_links(Given(opposite), split, "test", wanted(1))
-    assert (found["auc"], found["hits@1"]) == (0.0, 0.0)
+    figures = evaluate_links(Given(opposite), split, "test", wanted(1))
+    assert (figures["auc"], figures["hits@1"]) == (0.0, 0.0)
 
 
 def test_evaluation_leaves_no_trace_in_the_method() -> None:
     graph = toy_graph()
-    split = split_links(graph, SplitSettings(), torch.Generator().manual_seed(0))
-    config = RunConfig(encoder={"norm": "batch"})
-    method = build_method(config, split.message, torch.Generator().manual_seed(0))
+    split = split_links(graph, 0.05, 0.1, seeded())
+    method = masked(split.message, encoder={"norm": "batch"})
     before = {name: value.clone() for name, value in method.state_dict().items()}
     first = evaluate_links(method, split, "val", wanted(1))
     assert evaluate_links(method, split, "val", wanted(1)) == first
@@ -151,10 +151,9 @@ def test_evaluation_leaves_no_trace_in_the_method() -> None:
 
 
 def test_a_part_without_edges_is_refused_in_words() -> None:
-    settings = SplitSettings(val_ratio=0.0)
-    split = split_links(toy_graph(), settings, torch.Generator().manual_seed(0))
-    method = build_method(RunConfig(), split.message, torch.Generator().manual_seed(0))
-    with pytest.raises(MGAEError):
+    split = split_links(toy_graph(), 0.0, 0.1, seeded())
+    method = masked(split.message)
+    with pytest.raises(MGAEError, match=r"no val edges to measure on: raise split\.val_ratio"):
         evaluate_links(method, split, "val", wanted(1))
 
 
@@ -162,9 +161,9 @@ def test_hard_negatives_of_each_test_edge_by_hand() -> None:
     method, split = by_hand()
     # 0.3 is behind 0.5 and 0.6: rank 3. 0.7 is before 0.6, and its second negative is missing.
     hard = torch.tensor([[[5, 0], [0, -1]], [[6, 6], [6, -1]]])
-    found = evaluate_links(method, replace(split, test_hard_negatives=hard), "test", {})
-    assert found["hard_mrr"] == pytest.approx(100 * (1 / 3 + 1) / 2)
-    assert (found["hard_hits@1"], found["hard_hits@10"]) == (50.0, 100.0)
+    figures = evaluate_links(method, replace(split, test_hard_negatives=hard), "test", {})
+    assert figures["hard_mrr"] == pytest.approx(100 * (1 / 3 + 1) / 2)
+    assert (figures["hard_hits@1"], figures["hard_hits@10"]) == (50.0, 100.0)
     assert evaluate_links(method, replace(split, test_hard_negatives=hard), "val", {}) == {}
     other = evaluate_links(method, replace(split, val_hard_negatives=hard), "val", {})
-    assert other.keys() == found.keys()
+    assert other.keys() == figures.keys()

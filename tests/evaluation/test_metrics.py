@@ -94,15 +94,15 @@ def test_mean_reciprocal_rank_by_hand(
 
 def test_mean_reciprocal_rank_with_negatives_of_ones_own() -> None:
     # 0.5 is second of three; 0.2 ties with one and beats one: rank 1.5.
-    found = metrics.mean_reciprocal_rank([0.5, 0.2], [[0.9, 0.1], [0.2, 0.1]])
-    assert found == pytest.approx((1 / 2 + 1 / 1.5) / 2)
+    result = metrics.mean_reciprocal_rank([0.5, 0.2], [[0.9, 0.1], [0.2, 0.1]])
+    assert result == pytest.approx((1 / 2 + 1 / 1.5) / 2)
 
 
 def test_classification_by_hand() -> None:
     # Class 0: 2 of 3 found, none wrongly: F1 = 2·2/(2·2 + 1) = 4/5. Class 1: 1 found, 1 wrongly:
     # F1 = 2/3. Class 2: 1 of 1: F1 = 1.
-    found = metrics.classification([0, 0, 0, 1, 2], [0, 0, 1, 1, 2])
-    assert found == pytest.approx(
+    result = metrics.classification([0, 0, 0, 1, 2], [0, 0, 1, 1, 2])
+    assert result == pytest.approx(
         {"accuracy": 4 / 5, "macro_f1": (4 / 5 + 2 / 3 + 1) / 3, "micro_f1": 4 / 5}
     )
 
@@ -157,9 +157,9 @@ def test_multilabel_auc_is_scikit_learns_macro_average() -> None:
 def test_classification_is_scikit_learns() -> None:
     random = np.random.default_rng(0)
     y, predicted = random.integers(0, 4, 100), random.integers(0, 4, 100)
-    found = metrics.classification(y, predicted)
-    assert found["macro_f1"] == pytest.approx(f1_score(y, predicted, average="macro"))
-    assert found["micro_f1"] == pytest.approx(found["accuracy"])
+    result = metrics.classification(y, predicted)
+    assert result["macro_f1"] == pytest.approx(f1_score(y, predicted, average="macro"))
+    assert result["micro_f1"] == pytest.approx(result["accuracy"])
 
 
 # By counting

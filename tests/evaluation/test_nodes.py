@@ -15,15 +15,13 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError, MGAEError, UnsupportedError
 from mgae.evaluation import nodes
 from mgae.evaluation.nodes import evaluate_nodes
-from mgae.runs.sections import EvaluationSettings
 
 PROBES = ["svm", "logistic"]
 PERFECT = {"accuracy": 100.0, "macro_f1": 100.0, "micro_f1": 100.0}
 
 
 def evaluate(probe: str, x: Tensor, graph: Data, seed: int = 0, folds: int = 5) -> dict[str, float]:
-    settings = EvaluationSettings(probe=probe, folds=folds)
-    return evaluate_nodes(x, graph, settings, seed, torch.Generator().manual_seed(seed))
+    return evaluate_nodes(x, graph, probe, folds, seed, torch.Generator().manual_seed(seed))
 
 
 def separable(y: Tensor, noise: float = 0.1) -> Tensor:
@@ -76,11 +74,11 @@ def test_the_svm_is_tested_on_every_labeled_node_once(monkeypatch: pytest.Monkey
     monkeypatch.setattr(nodes, "_scores", scores)
     y = torch.arange(23) % 2
     y[[3, 11]] = -1
-    found = evaluate("svm", torch.zeros(23, 1), Data(y=y), folds=4)
+    figures = evaluate("svm", torch.zeros(23, 1), Data(y=y), folds=4)
     labeled = set(range(23)) - {3, 11}
     assert all(not train & test and train | test == labeled for train, test in seen)
     assert sorted(node for _, test in seen for node in test) == sorted(labeled)
-    assert found == {"accuracy": (1 + 2 + 3 + 4) / 4}
+    assert figures == {"accuracy": (1 + 2 + 3 + 4) / 4}
 
 
 @pytest.mark.parametrize("probe", PROBES)
@@ -164,8 +162,8 @@ def test_multilabel_roc_auc_comes_from_scores_by_hand() -> None:
     has = torch.tensor([1] + [0] * 9 + [1] * 3 + [0] * 7)
     y = torch.stack([has, 1 - has], dim=1)
     parts = masks(60, train=slice(0, 20), val=slice(20, 40), test=slice(40, 60))
-    found = evaluate("logistic", x.repeat(3, 1), Data(y=y.repeat(3, 1), **parts))
-    assert found == {"auc": pytest.approx(65.625)}
+    figures = evaluate("logistic", x.repeat(3, 1), Data(y=y.repeat(3, 1), **parts))
+    assert figures == {"auc": pytest.approx(65.625)}
 
 
 @pytest.mark.parametrize("probe", PROBES)
@@ -189,9 +187,9 @@ def test_multilabel_rows_with_nan_are_left_out() -> None:
 def test_the_same_seed_gives_the_same_figures(probe: str) -> None:
     y = torch.arange(100) % 2
     x = separable(y, noise=0.8)
-    found = [evaluate(probe, x, Data(y=y), seed=seed) for seed in (0, 0, 1)]
-    assert found[0] == found[1]
-    assert found[0] != found[2]
+    figures = [evaluate(probe, x, Data(y=y), seed=seed) for seed in (0, 0, 1)]
+    assert figures[0] == figures[1]
+    assert figures[0] != figures[2]
 
 
 def test_evaluation_leaves_the_global_generators_alone() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from mgae.runs.config import RunConfig
 from mgae.core.errors import ConfigError
+from mgae.runs.config import RunConfig
 from mgae.runs.layering import assignments, merge, read_toml
 
 
@@ -19,7 +19,7 @@ def test_the_default_is_the_paper_on_cora() -> None:
         0.1,
         "run",
     )
-    assert config.mask.model_dump() == {"kind": "undirected", "ratio": 0.7}
+    assert config.mask.model_dump(exclude_none=True) == {"kind": "undirected", "ratio": 0.7}
     assert (config.encoder.num_layers, config.encoder.hidden_channels) == (2, 128)
     assert (config.train.epochs, config.train.patience) == (200, 50)
 
@@ -56,7 +56,10 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
         ),
         ({"task": "graphs"}, "task must be one of links, nodes, got 'graphs'"),
         ({"encoder": "gnc"}, "unknown encoder 'gnc': known are"),
-        ({"mask": {"rato": 0.5}}, "unknown setting mask.rato: known are mask.kind, mask.ratio"),
+        (
+            {"mask": {"rato": 0.5}},
+            "unknown setting mask.rato: known are mask.kind, mask.module, mask.ratio",
+        ),
         ({"mask": {"rato": 0.5}}, "(did you mean mask.ratio?)"),
         ({"trian": {}}, "(did you mean train?)"),
         ({"train": {"epoch": 3}}, "(did you mean train.epochs?)"),
@@ -66,6 +69,19 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
         ({"evaluation": {"hits": [0]}}, "evaluation.hits"),
         ({"evaluation": {"heuristics": ["roof"]}}, "unknown method 'roof'"),
         ({"split": {"seed": "each"}}, "split.seed"),
+        ({"split": {"val_ratio": -0.1}}, "split.val_ratio must be a number in [0, 1), got -0.1"),
+        ({"split": {"test_ratio": 1.0}}, "split.test_ratio must be a number in [0, 1), got 1.0"),
+        ({"mask": {"ratio": 1.0}}, "mask.ratio must be a number in [0, 1), got 1.0"),
+        ({"mask": {"ratio": -0.1}}, "mask.ratio must be a number in [0, 1), got -0.1"),
+        ({"train": {"fanouts": []}}, "train.fanouts: must be integers ≥ 1, one for each"),
+        ({"train": {"fanouts": [0, 3]}}, "train.fanouts: must be integers ≥ 1, one for each"),
+        ({"train": {"fanouts": [5, -1]}}, "train.fanouts: must be integers ≥ 1, one for each"),
+        ({"method": "gae", "mask": "directed"}, "method 'gae' has no mask"),
+        ({"method": "dgi", "mask": "directed"}, "method 'dgi' has no mask"),
+        ({"method": "random-init", "mask": {}}, "method 'random-init' has no mask"),
+        ({"method": "common-neighbors", "encoder": {}}, "'common-neighbors' has no encoder"),
+        ({"method": {"kind": "gic", "alpha": 2}}, "method.alpha must be a number in [0, 1], got 2"),
+        ({"method": {"kind": "dgi", "alpha": 0.5}}, "unknown setting method.alpha: known are"),
     ],
 )
 def test_a_wrong_value_gets_one_line_that_names_it(given: dict[str, Any], message: str) -> None:
@@ -82,14 +98,36 @@ def test_a_configuration_is_frozen() -> None:
 
 def test_toml_gives_back_the_same_configuration(tmp_path: Path) -> None:
     config = RunConfig(
-        encoder={"kind": "sage", "norm": "batch"},
-        train={"step_size": 5, "clip": 0},
+        graph="my graph",
         protocol="strict",
+        seed=7,
+        runs=3,
+        mask={"kind": "directed", "ratio": 0.1},
+        encoder={"kind": "sage", "num_layers": 3, "act": "elu", "act_last": False, "norm": "batch"},
+        decoder={"kind": "mlp", "combine": "concat", "dropout": 0.25},
+        loss={"kind": "sampled-softmax", "num_negatives": 5},
+        train={"fanouts": [15, 10, 5], "step_size": 100, "clip": 0, "monitor": "hits@5"},
+        evaluation={"hits": (5,), "heuristics": ("random-init",)},
+        split={"seed": 12, "val_ratio": 0.2},
     )
     file = tmp_path / "config.toml"
     file.write_text(config.to_toml())
     assert RunConfig.from_toml(file) == config
     assert RunConfig.from_toml(file).to_toml() == config.to_toml()
+
+
+def test_sampled_mode_has_a_step_size_of_its_own() -> None:
+    assert RunConfig(train={"fanouts": [15, 10]}).train.step_size == 1024
+    assert RunConfig(train={"fanouts": [15, 10], "step_size": None}).train.step_size == 1024
+    assert RunConfig(train={"fanouts": [15, 10], "step_size": 7}).train.step_size == 7
+    assert RunConfig().train.step_size is None
+
+
+def test_a_method_brings_its_own_way_to_train_and_the_user_s_wins() -> None:
+    usual = RunConfig(method="dgi")
+    assert (usual.train.learning_rate, usual.train.monitor) == (0.001, "loss")
+    assert RunConfig(method="dgi", train={"monitor": "ap"}).train.monitor == "ap"
+    assert RunConfig().train.learning_rate == 0.01
 
 
 def test_parts_of_another_method_are_left_out() -> None:

@@ -6,9 +6,9 @@ import psutil
 import pytest
 import torch
 
-from mgae.runs.config import RunConfig
 from mgae.core.errors import UnsupportedError
 from mgae.data import MessageGraph
+from mgae.runs.config import RunConfig
 from mgae.runs.memory import GIB, fitted, training_bytes
 from tests.conftest import toy_graph
 

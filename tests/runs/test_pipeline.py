@@ -10,14 +10,15 @@ import torch
 from safetensors.torch import load_file
 from torch_geometric.data import Data
 
-import mgae
-from mgae.runs.config import RunConfig
 from mgae.core.errors import ConfigError, GraphError, MGAEError, RunDirectoryError, TrainingError
+from mgae.core.graph import MessageGraph
+from mgae.core.training.loop import EpochRecord
 from mgae.data.store import save_graph
+from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import Observer, evaluate, resume, run
 from mgae.runs.results import Summary
 from mgae.runs.rundirectory import RunDirectory
-from mgae.core.training.loop import EpochRecord
+from mgae.runs.trial import Trial
 from tests.conftest import toy_data
 
 
@@ -218,18 +219,24 @@ def test_an_official_split_is_measured_again_with_edges_that_are_held_out_as_wel
     assert evaluate(tmp_path / "run").test == result.test
 
 
-def test_node_classification_embeds_from_all_edges(monkeypatch: Any) -> None:
-    seen = []
-    original = mgae.runs.trial.evaluate_nodes
+def test_node_classification_embeds_from_all_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = data()
+    trial = Trial(config(task="nodes", protocol="paper"), graph, MessageGraph.of(graph))
+    embeddings: list[torch.Tensor] = []
 
-    def spy(embeddings: torch.Tensor, *rest: Any) -> dict[str, float]:
-        seen.append(embeddings.shape)
-        return original(embeddings, *rest)
+    def spy(embedding: torch.Tensor, *rest: Any) -> dict[str, float]:
+        embeddings.append(embedding)
+        return {}
 
     monkeypatch.setattr("mgae.runs.trial.evaluate_nodes", spy)
+    trial.test_figures(trial.method)
+    assert torch.equal(embeddings[0], trial.method.embed(MessageGraph.of(graph)))
+    assert not torch.equal(embeddings[0], trial.method.embed(trial.split.message))
+
+
+def test_node_classification_has_its_own_figures_and_heuristics() -> None:
     result = run(config(task="nodes", protocol="paper"), data())
     assert set(result.test) == {"accuracy", "macro_f1", "micro_f1"}
-    assert seen[0] == (40, 16)
     assert set(result.heuristics) == {"raw-features", "random-init"}
 
 

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from mgae.cli import comparing, graphs, reproducing, service, serving, training
-from mgae.cli.running import Interrupted
+from mgae.cli.watching import Interrupted
 from mgae.core.errors import MGAEError
 from mgae.version import __version__
 

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from mgae.cli import options
-from mgae.cli.options import Json, Quiet
-from mgae.cli.running import observing, stoppable
+from mgae.cli import flags
+from mgae.cli.flags import Json, Quiet
+from mgae.cli.watching import observing, stoppable
 
 
 def compare(
@@ -27,14 +27,14 @@ def compare(
         str | None,
         typer.Option(help="paper or strict. [default: paper for the paper's datasets]"),
     ] = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    source_column: options.SourceColumn = None,
-    target_column: options.TargetColumn = None,
-    weight_column: options.WeightColumn = None,
-    id_column: options.IdColumn = None,
-    directed: options.Directed = False,
-    missing: options.Missing = None,
+    features: flags.Features = None,
+    labels: flags.Labels = None,
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
+    weight_column: flags.WeightColumn = None,
+    id_column: flags.IdColumn = None,
+    directed: flags.Directed = False,
+    missing: flags.Missing = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting for all, as train.epochs=50."),
@@ -54,7 +54,7 @@ def compare(
     from mgae.runs.comparison import compare as run
     from mgae.runs.layering import assignments, merge
 
-    table = options.input_table(
+    table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
     )  # fmt: skip
@@ -71,6 +71,6 @@ def compare(
         comparison = run(graph, names, out, observer, **given)
     if as_json:
         return typer.echo(json.dumps(comparison.to_json(), ensure_ascii=False))
-    from mgae.cli.tables import print_comparison
+    from mgae.cli.printing import print_comparison
 
     return print_comparison(comparison)

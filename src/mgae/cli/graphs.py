@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import options
-from mgae.cli.options import Json
+from mgae.cli import flags
+from mgae.cli.flags import Json
 
 _COLUMNS = ("name", "tasks", "nodes", "edges", "features", "classes", "state", "license")
 
@@ -57,14 +57,14 @@ def get(
 
 def inspect(
     graph: Annotated[str, typer.Argument(help="A dataset's name or a file.")],
-    features: options.Features = None,
-    labels: options.Labels = None,
-    source_column: options.SourceColumn = None,
-    target_column: options.TargetColumn = None,
-    weight_column: options.WeightColumn = None,
-    id_column: options.IdColumn = None,
-    directed: options.Directed = False,
-    missing: options.Missing = None,
+    features: flags.Features = None,
+    labels: flags.Labels = None,
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
+    weight_column: flags.WeightColumn = None,
+    id_column: flags.IdColumn = None,
+    directed: flags.Directed = False,
+    missing: flags.Missing = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the degrees into this file.")
     ] = None,
@@ -82,7 +82,7 @@ def inspect(
 
     if plot is not None:
         check_out(plot, (".png", ".svg", ".pdf"), graph, features, labels, option="--plot")
-    given = options.input_table(
+    given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
     )  # fmt: skip
@@ -114,7 +114,7 @@ def methods(as_json: Json = False) -> None:
 def _print_list(rows: list[dict[str, Any]], columns: tuple[str, ...], as_json: bool) -> None:
     if as_json:
         return typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-    from mgae.cli.tables import print_rows
+    from mgae.cli.printing import print_rows
 
     return print_rows(rows, columns)
 

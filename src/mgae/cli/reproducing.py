@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mgae.cli.options import Json, Quiet, at_least_one
-from mgae.cli.running import stoppable
+from mgae.cli.flags import Json, Quiet, at_least_one
+from mgae.cli.watching import stoppable
 from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:

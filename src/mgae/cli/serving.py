@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mgae.cli import options
-from mgae.cli.options import Json, Quiet
+from mgae.cli import flags
+from mgae.cli.flags import Json, Quiet
 from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ def embed(
         str | None,
         typer.Option(metavar="FILE", help="Embed the nodes of this graph instead, untrained on."),
     ] = None,
-    features: options.Features = None,
-    source_column: options.SourceColumn = None,
-    target_column: options.TargetColumn = None,
-    weight_column: options.WeightColumn = None,
-    id_column: options.IdColumn = None,
-    directed: options.Directed = False,
-    missing: options.Missing = None,
+    features: flags.Features = None,
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
+    weight_column: flags.WeightColumn = None,
+    id_column: flags.IdColumn = None,
+    directed: flags.Directed = False,
+    missing: flags.Missing = None,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -46,7 +46,7 @@ def embed(
     from mgae.serving.outfiles import MATRICES, check_out, write_matrix
 
     check_out(out, MATRICES, graph, features)
-    given = options.input_table(
+    given = flags.input_table(
         features=features, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
     )  # fmt: skip
@@ -72,8 +72,8 @@ def score(
     run: Run,
     pairs: Annotated[Path, typer.Argument(help="A table with a pair of ids in each row.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="A .parquet or .csv file.")],
-    source_column: options.SourceColumn = None,
-    target_column: options.TargetColumn = None,
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -190,7 +190,7 @@ def _print(node: Any, what: str, rows: list[dict[str, Any]], as_json: bool) -> N
         plain = [{key: _plain(value) for key, value in row.items()} for row in rows]
         typer.echo(json.dumps({"node": node, what: plain}, ensure_ascii=False))
         return
-    from mgae.cli.tables import print_rows
+    from mgae.cli.printing import print_rows
 
     shown = [{key: _shown(key, value) for key, value in row.items()} for row in rows]
     if shown:

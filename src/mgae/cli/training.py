@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mgae.cli import options
-from mgae.cli.options import Json, Quiet
-from mgae.cli.running import observing, stoppable
+from mgae.cli import flags
+from mgae.cli.flags import Json, Quiet
+from mgae.cli.watching import observing, stoppable
 from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,14 +44,14 @@ def train(
         str | None,
         typer.Option(help="paper or strict. [default: paper for the paper's datasets]"),
     ] = None,
-    features: options.Features = None,
-    labels: options.Labels = None,
-    source_column: options.SourceColumn = None,
-    target_column: options.TargetColumn = None,
-    weight_column: options.WeightColumn = None,
-    id_column: options.IdColumn = None,
-    directed: options.Directed = False,
-    missing: options.Missing = None,
+    features: flags.Features = None,
+    labels: flags.Labels = None,
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
+    weight_column: flags.WeightColumn = None,
+    id_column: flags.IdColumn = None,
+    directed: flags.Directed = False,
+    missing: flags.Missing = None,
     memory_limit: Annotated[
         float | None,
         typer.Option(metavar="GB", help="Memory to stay below. [default: what is free]"),
@@ -71,7 +71,7 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train a method on a graph and print its figures beside the paper's and the heuristics'."""
-    table = options.input_table(
+    table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
     )  # fmt: skip
@@ -173,6 +173,6 @@ def _print(result: Any, as_json: bool) -> None:
         figures = None if paper is None else paper.to_json()
         typer.echo(json.dumps({**result.to_json(), "published": figures}, ensure_ascii=False))
         return
-    from mgae.cli.tables import print_result
+    from mgae.cli.printing import print_result
 
     print_result(result, paper)

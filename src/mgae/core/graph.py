@@ -47,7 +47,8 @@ class MessageGraph:
         """Take all edges of a graph.
 
         A graph that has the attribute ``undirected`` has been checked and sorted before; of any
-        other, self-loops and duplicates are dropped and the edges are sorted.
+        other, self-loops are dropped, duplicates are merged (their weights are added) and the
+        edges are sorted.
         """
         edge_index, weight = graph.edge_index, graph.get("edge_weight")
         num_nodes, undirected = int(graph.num_nodes or 0), graph.get("undirected")
@@ -56,7 +57,7 @@ class MessageGraph:
         return cls(
             edge_index=edge_index,
             num_nodes=num_nodes,
-            x=None if graph.x is None else _ready(graph.x),
+            x=None if graph.x is None else _ready(graph.x.float()),
             edge_weight=weight,
             undirected=bool(undirected),
         )
@@ -154,13 +155,15 @@ def _ready(x: Tensor) -> Tensor | SparseMatrix:
 def _sorted(
     edge_index: Tensor, weight: Tensor | None, num_nodes: int
 ) -> tuple[Tensor, Tensor | None, bool]:
-    """Drop self-loops and duplicates, sort by target and source, and tell whether undirected."""
+    """Drop self-loops, merge duplicates, sort by target and source, and tell whether undirected."""
     loop = edge_index[0] == edge_index[1]
     keys, edge = (edge_index[1] * num_nodes + edge_index[0])[~loop].sort(stable=True)
     first = torch.ones_like(keys, dtype=torch.bool)
     first[1:] = keys[1:] != keys[:-1]
     edges = edge_index[:, ~loop][:, edge[first]]
-    weight = None if weight is None else weight[~loop][edge[first]]
+    if weight is not None:
+        total = torch.zeros(edges.size(1), dtype=torch.double)
+        weight = total.index_add_(0, first.cumsum(0) - 1, weight[~loop][edge].double()).float()
     order = (edges[0] * num_nodes + edges[1]).argsort()
     undirected = bool((edges[:, order].flip(0) == edges).all())
     if undirected and weight is not None:

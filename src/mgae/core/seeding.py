@@ -36,6 +36,10 @@ class Generators(dict[str, torch.Generator]):
             {name: torch.Generator().manual_seed(stream_seed(seed, name)) for name in STREAMS}
         )
 
+    def fresh(self, name: str) -> torch.Generator:
+        """Return a generator that depends on the seed and a name alone, not on earlier draws."""
+        return torch.Generator().manual_seed(stream_seed(self.seed, name))
+
     def state(self) -> dict[str, Tensor]:
         """Return every stream's state, as byte tensors."""
         return {name: generator.get_state() for name, generator in self.items()}

@@ -38,6 +38,7 @@ def build_method(config: RunConfig, graph: MessageGraph, generator: torch.Genera
                 **_parts(config, graph, entry),
                 **arguments(config.method),
                 "num_nodes": graph.num_nodes,
+                "num_features": graph.num_features,
                 "step_size": config.train.step_size,
                 "chunk_size": config.train.chunk_size,
                 "fanouts": config.train.fanouts,

@@ -187,6 +187,31 @@ METHODS.add(
 )
 
 
+class EvidenceSettings(PartSettings):
+    """The folds, and the network that reads the evidence."""
+
+    folds: int = Field(8, ge=2, description="folds of the edges; one is hidden at a time")
+    hidden_channels: int = Field(64, ge=1, description="width of the perceptron")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout on its hidden layer")
+    max_edges: int = Field(6000, ge=1, description="edges whose evidence is computed, at most")
+
+
+METHODS.add(
+    "evidence",
+    "mgae.core:EvidenceModel",
+    settings=EvidenceSettings,
+    summary="paths, walks, distances and features of a pair, weighed by a small network",
+    parts={},
+    train={
+        "learning_rate": 0.005,
+        "weight_decay": 5e-5,
+        "epochs": 125,
+        "patience": 125,
+        "schedule": "cosine",
+    },
+)
+
+
 class LightGCNSettings(PartSettings):
     """The table, and how far it is smoothed."""
 

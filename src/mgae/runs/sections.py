@@ -32,6 +32,9 @@ class TrainSettings(Settings):
     patience: int = Field(50, ge=1, description="epochs without a better validation score")
     learning_rate: float = Field(0.01, gt=0, le=100, description="Adam's learning rate")
     weight_decay: float = Field(0.0, ge=0, description="Adam's L2 penalty")
+    schedule: Literal["constant", "cosine"] = Field(
+        "constant", description="how the learning rate goes over the epochs; cosine: down to zero"
+    )
     clip: float = Field(1.0, ge=0, description="largest gradient norm of a module; 0: any")
     step_size: int | None = Field(
         None, ge=1, description="masked edges per optimizer step; absent: all of them"

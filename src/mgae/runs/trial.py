@@ -87,6 +87,7 @@ class Trial:
             learning_rate=train.learning_rate,
             weight_decay=train.weight_decay,
             clip=train.clip,
+            schedule=train.schedule,
             eval_every=train.eval_every,
             validate=validator(self.method, self.split, train.monitor, self.config.evaluation.hits),
             generators=self.generators,

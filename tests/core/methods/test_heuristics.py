@@ -15,21 +15,44 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
-from mgae.core.errors import ConfigError, MGAEError, UnsupportedError
-from mgae.core.methods import Method, build_method
+from mgae.core import (
+    SAGE,
+    AdamicAdar,
+    CommonNeighbors,
+    Method,
+    PersonalizedPageRank,
+    RandomInit,
+    RawFeatures,
+    ResourceAllocation,
+    fit,
+)
+from mgae.core.encoders import GCN, LayeredEncoder
+from mgae.core.errors import MGAEError, UnsupportedError
+from mgae.core.graph import MessageGraph
+from mgae.core.methods import heuristics
 from mgae.core.ops.sparse import SparseMatrix
-from mgae.core.seeding import Generators
-from mgae.core.training import fit
-from mgae.data import MessageGraph, checked
-from mgae.runs.config import RunConfig
+from mgae.core.seeding import Generators, drawn_from
+from mgae.data import checked
 from tests.conftest import toy_graph
+from tests.core.methods.small import encoder_of, masked
 
+KINDS: dict[str, type[Method]] = {
+    "common-neighbors": CommonNeighbors,
+    "adamic-adar": AdamicAdar,
+    "resource-allocation": ResourceAllocation,
+    "personalized-pagerank": PersonalizedPageRank,
+    "raw-features": RawFeatures,
+    "random-init": RandomInit,
+}
 OVERLAPS = ["common-neighbors", "adamic-adar", "resource-allocation"]
-HEURISTICS = [*OVERLAPS, "raw-features", "random-init"]
 
 
-def build(name: str, graph: MessageGraph, seed: int = 0, **sections: Any) -> Method:
-    return build_method(RunConfig(method=name, **sections), graph, Generators(seed)["init"])
+def build(name: str, graph: MessageGraph, seed: int = 0, **encoder: Any) -> Any:
+    with drawn_from(Generators(seed)["init"]):
+        parts = [encoder_of(graph, **encoder)] if name == "random-init" else []
+        method = KINDS[name](*parts)
+    method.name = name
+    return method
 
 
 def scores(name: str, graph: MessageGraph, pairs: Tensor) -> Tensor:
@@ -66,8 +89,8 @@ BY_HAND = {
 @pytest.mark.parametrize("flipped", [False, True])
 def test_overlaps_of_five_nodes_by_hand(name: str, flipped: bool) -> None:
     pairs = torch.tensor(list(BY_HAND)).t()
-    found = scores(name, five_nodes(), pairs.flip(0) if flipped else pairs)
-    assert found.tolist() == pytest.approx([counts[name] for counts in BY_HAND.values()])
+    values = scores(name, five_nodes(), pairs.flip(0) if flipped else pairs)
+    assert values.tolist() == pytest.approx([counts[name] for counts in BY_HAND.values()])
 
 
 @pytest.mark.parametrize("name", OVERLAPS)
@@ -105,17 +128,17 @@ def test_overlaps_are_those_of_networkx(
     twin = nx.Graph(graph.edge_index.t().tolist())
     twin.add_nodes_from(range(num_nodes))
     pairs = [(u, v) for u in range(num_nodes) for v in range(num_nodes) if u != v]
-    found = scores(name, graph, torch.tensor(pairs).t()).tolist()
-    assert found == pytest.approx(list(NETWORKX[name](twin, pairs)), rel=1e-5)
+    values = scores(name, graph, torch.tensor(pairs).t()).tolist()
+    assert values == pytest.approx(list(NETWORKX[name](twin, pairs)), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", OVERLAPS)
 def test_many_pairs_are_scored_as_few_are(name: str) -> None:
     graph = toy_graph()
     pairs = torch.randint(20, (2, 70_000), generator=torch.Generator().manual_seed(0))
-    found = scores(name, graph, pairs)
-    assert found.shape == (70_000,)
-    assert torch.equal(found[-5:], scores(name, graph, pairs[:, -5:]))
+    values = scores(name, graph, pairs)
+    assert values.shape == (70_000,)
+    assert torch.equal(values[-5:], scores(name, graph, pairs[:, -5:]))
 
 
 @pytest.mark.parametrize("name", OVERLAPS)
@@ -124,7 +147,7 @@ def test_overlaps_count_the_edges_of_the_graph_that_is_encoded(name: str) -> Non
     method = build(name, graph)
     fewer = graph.only(~((graph.edge_index == 1).any(dim=0)))  # without node 1's edges
     pair = torch.tensor([[0], [3]])
-    whole, less = (method.score_links(method.encode(seen), pair) for seen in (graph, fewer))
+    whole, less = (method.score_links(method.encode(one), pair) for one in (graph, fewer))
     assert float(less) < float(whole)
 
 
@@ -166,23 +189,22 @@ def test_raw_features_need_features(call: str) -> None:
 # Random init
 
 
-@pytest.mark.parametrize("kind", ["gcn", "sage"])
-def test_random_init_embeds_with_its_first_weights(kind: str) -> None:
+@pytest.mark.parametrize("kind", [GCN, SAGE])
+def test_random_init_embeds_with_its_first_weights(kind: type[LayeredEncoder]) -> None:
     graph = toy_graph()
-    encoder = {"kind": kind, "hidden_channels": 4, "num_layers": 3, "dropout": 0.5}
-    method = build("random-init", graph, encoder=encoder)
+    encoder = {"kind": kind, "num_layers": 3, "dropout": 0.5}
+    method = build("random-init", graph, **encoder)
     method.train()
     embedding = method.embed(graph)
     assert embedding.shape == (20, 12)
     assert torch.equal(embedding, torch.cat(method.encoder(graph, None), dim=1).detach())
-    assert torch.equal(embedding, build("random-init", graph, encoder=encoder).embed(graph))
-    assert not torch.equal(embedding, build("random-init", graph, 1, encoder=encoder).embed(graph))
+    assert torch.equal(embedding, build("random-init", graph, **encoder).embed(graph))
+    assert not torch.equal(embedding, build("random-init", graph, 1, **encoder).embed(graph))
 
 
 def test_random_init_has_the_weights_that_mgae_begins_with() -> None:
     graph = toy_graph()
-    heuristic, mgae = build("random-init", graph), build("mgae", graph)
-    assert torch.equal(heuristic.embed(graph), mgae.embed(graph))
+    assert torch.equal(build("random-init", graph).embed(graph), masked(graph).embed(graph))
 
 
 def test_random_init_scores_by_the_cosine_of_its_embeddings() -> None:
@@ -194,39 +216,84 @@ def test_random_init_scores_by_the_cosine_of_its_embeddings() -> None:
 
 def test_random_init_works_without_features() -> None:
     graph = toy_graph(num_features=None)
-    assert build("random-init", graph).embed(graph).shape == (20, 256)
+    assert build("random-init", graph).embed(graph).shape == (20, 8)
+
+
+# Personalized PageRank
+
+
+def rank(graph: MessageGraph, pairs: list[tuple[int, int]]) -> list[float]:
+    return scores("personalized-pagerank", graph, torch.tensor(pairs).t()).tolist()
+
+
+def test_a_path_of_three_nodes_by_hand() -> None:
+    edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    graph = MessageGraph.of(checked(Data(edge_index=edges, num_nodes=4)))
+    # From 0, with a = 0.85: p1 = a (p0 + p2), p0 = 0.15 + a p1 / 2, p2 = a p1 / 2.
+    a = 0.85
+    p1 = 0.15 * a / (1 - a * a)
+    p2 = a * p1 / 2
+    # From 1: q1 = 0.15 + a (q0 + q2) and q0 = q2 = a q1 / 2.
+    q0 = a / 2 * 0.15 / (1 - a * a)
+    values = rank(graph, [(0, 1), (1, 0), (0, 2), (0, 3), (3, 1)])
+    assert values == pytest.approx([p1 + q0, p1 + q0, 2 * p2, 0, 0], rel=1e-3)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    seed=st.integers(0, 1000),
+    num_nodes=st.integers(3, 15),
+    num_edges=st.integers(1, 60),
+    directed=st.booleans(),
+    weighted=st.booleans(),
+)
+def test_it_is_what_networkx_gives_from_both_ends(
+    seed: int, num_nodes: int, num_edges: int, directed: bool, weighted: bool
+) -> None:
+    graph = toy_graph(
+        num_nodes=num_nodes, num_edges=num_edges, seed=seed, directed=directed, weighted=weighted
+    )
+    twin = nx.Graph(graph.edge_index.t().tolist())
+    twin.add_nodes_from(range(num_nodes))
+    ranks = [
+        nx.pagerank(twin, 0.85, personalization={node: 1.0}, tol=1e-9, max_iter=500)
+        for node in range(num_nodes)
+    ]
+    pairs = [(u, v) for u in range(num_nodes) for v in range(num_nodes) if u != v]
+    expected = [ranks[u][v] + ranks[v][u] for u, v in pairs]
+    assert rank(graph, pairs) == pytest.approx(expected, rel=1e-3, abs=1e-4)
+
+
+def test_many_heads_are_scored_as_few_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = toy_graph()
+    pairs = [(u, v) for u in range(20) for v in range(20) if u != v]
+    whole = rank(graph, pairs)
+    monkeypatch.setattr(heuristics, "_HEADS_AT_ONCE", 3)
+    assert rank(graph, pairs) == pytest.approx(whole, rel=1e-5)
+
+
+def test_what_would_take_too_long_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mgae.core.ops.pagerank.MOST_PRODUCTS", 100)
+    with pytest.raises(UnsupportedError, match=r"'personalized-pagerank' would take .* products"):
+        rank(toy_graph(), [(0, 1)])
 
 
 # Refusals
 
 
-@pytest.mark.parametrize("name", HEURISTICS)
+@pytest.mark.parametrize("name", KINDS)
 def test_a_heuristic_says_that_it_does_not_train(name: str) -> None:
     graph = toy_graph()
     method = build(name, graph)
     assert not method.trains
     with pytest.raises(UnsupportedError, match=f"'{name}' is not trained"):
         method.losses(graph, Generators(0))
-
-
-@pytest.mark.parametrize("name", HEURISTICS)
-def test_the_loop_refuses_to_train_a_heuristic(name: str) -> None:
-    graph = toy_graph()
-    method = build(name, graph)
     with pytest.raises(MGAEError, match=f"'{name}' is not trained"):
-        train(method, graph, method.config.train, Generators(0), lambda: 0.0)
+        fit(method, graph)
 
 
-@pytest.mark.parametrize("name", OVERLAPS)
-def test_overlaps_have_no_embeddings(name: str) -> None:
+@pytest.mark.parametrize("name", [*OVERLAPS, "personalized-pagerank"])
+def test_a_score_of_pairs_has_no_embeddings(name: str) -> None:
     graph = toy_graph()
     with pytest.raises(UnsupportedError, match=f"'{name}' has no node embeddings"):
         build(name, graph).embed(graph)
-
-
-@pytest.mark.parametrize(
-    ("name", "part"), [("common-neighbors", "encoder"), ("random-init", "mask")]
-)
-def test_a_part_that_a_heuristic_does_not_have_is_refused(name: str, part: str) -> None:
-    with pytest.raises(ConfigError, match=f"method '{name}' has no {part}"):
-        RunConfig(method=name, **{part: {}})

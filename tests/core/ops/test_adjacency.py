@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from mgae.core.graph import MessageGraph
 from mgae.core.ops.sparse import Adjacency
-from mgae.data import MessageGraph
 from tests.conftest import toy_graph
 
 PROPERTY = settings(deadline=None, max_examples=40)

@@ -8,30 +8,36 @@ import pytest
 import torch
 from torch import Tensor
 
+from mgae.core.decoders import CrossCorrelation
+from mgae.core.encoders import GCN, SAGE, LayeredEncoder
 from mgae.core.graph import MessageGraph
-from mgae.runs.build import build_method
-from mgae.core.ops import backend, crosscorrelation, dropout, perceptron, sparse
-from mgae.core.seeding import Generators
-from mgae.runs.config import RunConfig
+from mgae.core.losses import BCE
+from mgae.core.masks import Undirected
+from mgae.core.methods import MaskedGraphAutoencoder
+from mgae.core.ops import backend, decoding, sparse
+from mgae.core.ops.dropout import dropout
+from mgae.core.seeding import Generators, drawn_from
 from tests.conftest import toy_graph
 
 
 @pytest.fixture
 def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (crosscorrelation, dropout, perceptron, sparse):
-        monkeypatch.setattr(module, "has_kernels", lambda tensor: False)
+    monkeypatch.setattr(backend, "OWN_KERNELS", frozenset())
 
 
-def test_a_cpu_has_our_kernels_and_others_have_not() -> None:
-    assert backend.has_kernels(torch.zeros(1))
-    assert not backend.has_kernels(torch.zeros(1, device="meta"))
+def test_our_kernels_are_for_the_cpu_alone() -> None:
+    assert set(backend.OWN_KERNELS) == {"cpu"}
 
 
-def gradients(graph: MessageGraph, kind: str) -> list[Tensor]:
-    encoder = {"kind": kind, "dropout": 0.0}
-    config = RunConfig(encoder=encoder, decoder={"dropout": 0.0})
+def gradients(graph: MessageGraph, encoder: type[LayeredEncoder]) -> list[Tensor]:
     generators = Generators(0)
-    method = build_method(config, graph, generators["init"])
+    with drawn_from(generators["init"]):
+        method = MaskedGraphAutoencoder(
+            Undirected(0.7),
+            encoder(graph.num_features, 128, dropout=0.0),
+            CrossCorrelation(128, dropout=0.0),
+            BCE(),
+        )
     loss, _ = next(iter(method.losses(graph, generators)))
     loss.backward()
     return [
@@ -40,22 +46,25 @@ def gradients(graph: MessageGraph, kind: str) -> list[Tensor]:
     ]
 
 
-@pytest.mark.parametrize("kind", ["gcn", "sage"])
-def test_a_step_has_the_same_loss_and_gradients(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("encoder", [GCN, SAGE])
+def test_a_step_has_the_same_loss_and_gradients(
+    encoder: type[LayeredEncoder], monkeypatch: pytest.MonkeyPatch
+) -> None:
     # Few of its features are there, so that they are a sparse matrix.
     graph = toy_graph(directed=True, weighted=True)
     assert isinstance(graph.x, Tensor)
     graph = replace(graph, x=sparse.SparseMatrix.from_dense(graph.x * (graph.x > 0.7)))
-    ours = gradients(graph, kind)
-    for module in (crosscorrelation, dropout, perceptron, sparse):
-        monkeypatch.setattr(module, "has_kernels", lambda tensor: False)
-    torch.testing.assert_close(gradients(graph, kind), ours, rtol=1e-4, atol=1e-6)
+    ours = gradients(graph, encoder)
+    monkeypatch.setattr(backend, "OWN_KERNELS", frozenset())
+    for kernel in (sparse._Product, decoding._Perceptron, decoding._CrossPerceptron):
+        monkeypatch.setattr(kernel, "apply", None)
+    torch.testing.assert_close(gradients(graph, encoder), ours, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("p", [0.3, 0.5])
 def test_dropout_drops_its_share_and_keeps_the_mean(p: float) -> None:
-    result = dropout.dropout(torch.ones(200_000), p, torch.Generator().manual_seed(0))
+    result = dropout(torch.ones(200_000), p, torch.Generator().manual_seed(0))
     assert abs(float((result == 0).double().mean()) - p) < 5 * (p * (1 - p) / 200_000) ** 0.5
     assert float(result.max()) == pytest.approx(1 / (1 - p))
 
@@ -63,7 +72,5 @@ def test_dropout_drops_its_share_and_keeps_the_mean(p: float) -> None:
 @pytest.mark.usefixtures("elsewhere")
 def test_dropout_takes_its_chance_from_the_generator() -> None:
     values = torch.ones(1000)
-    first, again = (
-        dropout.dropout(values, 0.5, torch.Generator().manual_seed(1)) for _ in range(2)
-    )
+    first, again = (dropout(values, 0.5, torch.Generator().manual_seed(1)) for _ in range(2))
     assert torch.equal(first, again)

@@ -89,9 +89,10 @@ def test_parts_cover_every_item_once_and_hold_at_most_a_chunk(count: int, chunk:
     assert max(stop - start for start, stop in parts) <= chunk
 
 
-@pytest.mark.parametrize("chunk", range(1, COUNT + 3))
-def test_value_and_gradients_do_not_depend_on_the_chunk(chunk: int) -> None:
-    problem = Problem()
+@PROPERTY
+@given(chunk=st.integers(1, COUNT + 2), seed=st.integers(0, 99))
+def test_value_and_gradients_do_not_depend_on_the_chunk(chunk: int, seed: int) -> None:
+    problem = Problem(seed)
     expected = problem.whole()
     total = problem.chunked(chunk)
     torch.testing.assert_close(total, expected)

@@ -162,15 +162,16 @@ def test_gradcheck() -> None:
     assert torch.autograd.gradcheck(lambda v: dropout(v, 0.4, seeded(9)), (values,))
 
 
-@pytest.mark.parametrize("count", range(10))
+@PROPERTY
+@given(count=st.integers(0, 100))
 def test_random_words_come_in_any_number(count: int) -> None:
     words = random_words(count, seeded())
     assert words.dtype == torch.int32
     assert words.shape == (count,)
 
 
-@pytest.mark.parametrize("shift", range(0, 32, 4))
-def test_random_words_have_uniform_digits(shift: int) -> None:
+def test_random_words_have_uniform_digits() -> None:
     words = random_words(160_000, seeded(10))
-    counts = torch.bincount((words >> shift) & 15, minlength=16)
-    assert int((counts - 10_000).abs().max()) < 160_000 * five_sigma(1 / 16, 160_000)
+    for shift in range(0, 32, 4):
+        counts = torch.bincount((words >> shift) & 15, minlength=16)
+        assert int((counts - 10_000).abs().max()) < 160_000 * five_sigma(1 / 16, 160_000), shift

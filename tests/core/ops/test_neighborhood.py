@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
+from mgae.core.graph import MessageGraph
 from mgae.core.ops.neighborhood import Neighborhood, NeighborSampler
-from mgae.data import MessageGraph
 from tests.conftest import toy_graph
 
 graphs = st.builds(
@@ -63,15 +63,15 @@ def test_with_fanouts_beyond_every_degree_it_is_the_breadth_first_walk(
     generator = torch.Generator().manual_seed(seed)
     hidden = torch.rand(graph.edge_index.size(1), generator=generator) < ratio
     seeds = torch.randperm(graph.num_nodes, generator=generator)[:3].tolist()
-    seen = sampled(graph, seeds, (99,) * hops, hidden)
+    sample = sampled(graph, seeds, (99,) * hops, hidden)
     layers, used = walked(graph, seeds, hops, hidden)
-    starts = [0, *seen.ends]
-    found = [seen.nodes[a:b].tolist() for a, b in zip(starts, seen.ends, strict=False)]
-    assert found[0] == seeds
-    assert [set(part) for part in found] == layers
-    assert len(seen.nodes) == sum(map(len, layers))
-    assert set(map(tuple, seen.nodes[seen.edge_index].t().tolist())) == used
-    assert seen.edge_index.size(1) == len(used)
+    starts = [0, *sample.ends]
+    result = [sample.nodes[a:b].tolist() for a, b in zip(starts, sample.ends, strict=False)]
+    assert result[0] == seeds
+    assert [set(part) for part in result] == layers
+    assert len(sample.nodes) == sum(map(len, layers))
+    assert set(map(tuple, sample.nodes[sample.edge_index].t().tolist())) == used
+    assert sample.edge_index.size(1) == len(used)
 
 
 @settings(deadline=None, max_examples=60)
@@ -79,33 +79,33 @@ def test_with_fanouts_beyond_every_degree_it_is_the_breadth_first_walk(
 def test_no_node_has_more_than_its_fanout_and_edges_are_sorted(
     graph: MessageGraph, fanouts: list[int]
 ) -> None:
-    seen = sampled(graph, [0, 2], tuple(fanouts))
-    source, target = seen.edge_index
-    keys = target * len(seen.nodes) + source
+    sample = sampled(graph, [0, 2], tuple(fanouts))
+    source, target = sample.edge_index
+    keys = target * len(sample.nodes) + source
     assert bool((keys[1:] > keys[:-1]).all())
     true_edges = set(map(tuple, graph.edge_index.t().tolist()))
-    assert set(map(tuple, seen.nodes[seen.edge_index].t().tolist())) <= true_edges
-    counts, start = torch.bincount(target, minlength=len(seen.nodes)), 0
-    for fanout, end in zip([*fanouts, 0], seen.ends, strict=True):
+    assert set(map(tuple, sample.nodes[sample.edge_index].t().tolist())) <= true_edges
+    counts, start = torch.bincount(target, minlength=len(sample.nodes)), 0
+    for fanout, end in zip([*fanouts, 0], sample.ends, strict=True):
         assert bool((counts[start:end] <= fanout).all())
         start = end
 
 
 def test_the_edges_of_a_layer_are_those_into_the_nodes_it_must_form() -> None:
-    seen = sampled(toy_graph(), [3, 7], (3, 2, 2))
+    sample = sampled(toy_graph(), [3, 7], (3, 2, 2))
     for hops in range(3):
-        adjacency = seen.adjacency(hops)
-        kept = seen.edge_index[1] < seen.ends[hops]
-        assert torch.equal(adjacency.edge_index, seen.edge_index[:, kept])
-        assert adjacency.num_nodes == seen.ends[hops + 1] == len(adjacency.degree)
+        adjacency = sample.adjacency(hops)
+        kept = sample.edge_index[1] < sample.ends[hops]
+        assert torch.equal(adjacency.edge_index, sample.edge_index[:, kept])
+        assert adjacency.num_nodes == sample.ends[hops + 1] == len(adjacency.degree)
         assert int(adjacency.edge_index.max()) < adjacency.num_nodes
 
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_whole_rows_keep_their_weights_and_degrees(weighted: bool) -> None:
     graph = toy_graph(weighted=weighted)
-    seen = sampled(graph, [3, 7], (99, 99))
-    torch.testing.assert_close(seen.degree, graph.adjacency.degree[seen.nodes])
+    sample = sampled(graph, [3, 7], (99, 99))
+    torch.testing.assert_close(sample.degree, graph.adjacency.degree[sample.nodes])
     weights = dict(
         zip(
             map(tuple, graph.edge_index.t().tolist()),
@@ -113,19 +113,19 @@ def test_whole_rows_keep_their_weights_and_degrees(weighted: bool) -> None:
             strict=True,
         )
     )
-    found = map(tuple, seen.nodes[seen.edge_index].t().tolist())
-    torch.testing.assert_close(seen.edge_weight, torch.tensor([weights[edge] for edge in found]))
+    result = map(tuple, sample.nodes[sample.edge_index].t().tolist())
+    torch.testing.assert_close(sample.edge_weight, torch.tensor([weights[edge] for edge in result]))
 
 
 def test_a_hand_worked_star() -> None:
     # Nodes 1 to 4 send to 0, one of them hidden; two are kept, and stand for 3/4 of 4 = 3 edges.
     graph = MessageGraph(torch.tensor([[1, 2, 3, 4], [0, 0, 0, 0]]), 5, undirected=False)
-    seen = sampled(graph, [0], (2,), torch.tensor([True, False, False, False]))
-    assert seen.ends == (1, 3)
-    assert set(seen.nodes[1:].tolist()) < {2, 3, 4}
-    assert seen.edge_index.tolist() == [[1, 2], [0, 0]]
-    assert seen.edge_weight.tolist() == [1.5, 1.5]
-    assert seen.degree.tolist() == [3.0, 0.0, 0.0]
+    sample = sampled(graph, [0], (2,), torch.tensor([True, False, False, False]))
+    assert sample.ends == (1, 3)
+    assert set(sample.nodes[1:].tolist()) < {2, 3, 4}
+    assert sample.edge_index.tolist() == [[1, 2], [0, 0]]
+    assert sample.edge_weight.tolist() == [1.5, 1.5]
+    assert sample.degree.tolist() == [3.0, 0.0, 0.0]
 
 
 def test_a_sum_over_some_neighbors_is_the_sum_over_all_on_the_average() -> None:
@@ -134,8 +134,8 @@ def test_a_sum_over_some_neighbors_is_the_sum_over_all_on_the_average() -> None:
     generator = torch.Generator().manual_seed(0)
     total, rounds = torch.zeros(12, 3), 1000
     for _ in range(rounds):
-        seen = sampled(graph, list(range(12)), (3,), generator=generator)
-        total += seen.adjacency(0).sum_neighbors(h[seen.nodes])
+        sample = sampled(graph, list(range(12)), (3,), generator=generator)
+        total += sample.adjacency(0).sum_neighbors(h[sample.nodes])
     expected = graph.adjacency.sum_neighbors(h)
     torch.testing.assert_close(total / rounds, expected, rtol=0.03, atol=0.0)
 
@@ -143,14 +143,14 @@ def test_a_sum_over_some_neighbors_is_the_sum_over_all_on_the_average() -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_kept_edges_weigh_as_much_as_all(weighted: bool) -> None:
     graph = toy_graph(num_nodes=12, num_edges=50, weighted=weighted)
-    seen = sampled(graph, list(range(12)), (3,))
-    sums = seen.adjacency(0).sum_neighbors(torch.ones(12, 1)).squeeze(1)
+    sample = sampled(graph, list(range(12)), (3,))
+    sums = sample.adjacency(0).sum_neighbors(torch.ones(12, 1)).squeeze(1)
     torch.testing.assert_close(sums, graph.adjacency.degree)
 
 
 def test_weights_of_zero_do_no_harm() -> None:
     edge_index = torch.tensor([[1, 2, 3], [0, 0, 0]])
     graph = MessageGraph(edge_index, 4, edge_weight=torch.zeros(3), undirected=False)
-    seen = sampled(graph, [0], (2,))
-    assert seen.edge_weight.tolist() == [0.0, 0.0]
-    assert seen.degree.tolist() == [0.0, 0.0, 0.0]
+    sample = sampled(graph, [0], (2,))
+    assert sample.edge_weight.tolist() == [0.0, 0.0]
+    assert sample.degree.tolist() == [0.0, 0.0, 0.0]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
@@ -15,15 +15,20 @@ def drawn(size: int, seed: int = 0) -> Permutation:
     return Permutation.draw(size, torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.parametrize("size", range(1, 201))
-def test_every_thing_has_one_place(size: int) -> None:
-    order = drawn(size, seed=size)
+@settings(deadline=None, max_examples=100)
+@given(size=st.integers(1, 400), seed=st.integers(0, 2**20))
+@example(size=1, seed=0)
+@example(size=2, seed=0)
+@example(size=16, seed=0)  # a square: no position too many
+@example(size=17, seed=0)  # the row after it: most positions too many
+def test_every_thing_has_one_position(size: int, seed: int) -> None:
+    order = drawn(size, seed)
     things = order(torch.arange(size))
     assert sorted(things.tolist()) == list(range(size))
     assert torch.equal(order.inverse(things), torch.arange(size))
 
 
-def test_every_thing_has_one_place_beyond_one_chunk() -> None:
+def test_every_thing_has_one_position_beyond_one_chunk() -> None:
     things = drawn(100_003)(torch.arange(100_003))
     assert torch.equal(things.sort().values, torch.arange(100_003))
 
@@ -54,12 +59,12 @@ def test_the_same_generator_gives_the_same_order_and_another_gives_another() -> 
 def test_two_things_stand_anywhere_equally_often(size: int) -> None:
     generator = torch.Generator().manual_seed(3)
     ends = torch.tensor([0, size - 1])
-    seen = torch.zeros(size, size)
+    counts = torch.zeros(size, size)
     for _ in range(100 * size * (size - 1)):
         first, last = Permutation.draw(size, generator)(ends).tolist()
-        seen[first, last] += 1
-    assert bool((seen.diagonal() == 0).all())
-    apart = seen[~torch.eye(size, dtype=torch.bool)]
+        counts[first, last] += 1
+    assert bool((counts.diagonal() == 0).all())
+    apart = counts[~torch.eye(size, dtype=torch.bool)]
     assert chisquare(apart.numpy()).pvalue > 0.001
 
 

@@ -20,8 +20,8 @@ def test_the_published_pairs_are_kept_and_turned_at_random() -> None:
         graph[name] = torch.stack([low, low + 1 + (number % 2)])
     generator = torch.Generator().manual_seed(0)
     split = LinkSplit.official(graph, MessageGraph.of(graph), generator)
-    for name, found in zip(NAMES, split.tensors().values(), strict=False):
-        assert found.shape == graph[name].shape
+    for name, pairs in zip(NAMES, split.tensors().values(), strict=False):
+        assert pairs.shape == graph[name].shape
     assert pairs_of(split.val) == pairs_of(graph.val_edges)
     assert pairs_of(split.test_negatives) == pairs_of(graph.test_negatives)
     assert 0.3 < float((split.val[0] < split.val[1]).float().mean()) < 0.7

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -54,23 +55,23 @@ class PyGEncoder(Encoder):
         """Return every layer's output: K tensors [num_nodes, d].
 
         Raises:
-            UnsupportedError: if ``x`` is no plain matrix, or a layer has another width.
+            UnsupportedError: if ``x`` is no plain matrix, or a layer has another width, or the
+                model has not as many layers as message-passing modules.
         """
         if isinstance(x, SparseMatrix):
             x = x.csr().to_dense()
         if not isinstance(x, Tensor):
             raise UnsupportedError("a PyG model takes features as a matrix: choose another encoder")
         self._outputs.clear()
-        if generator is None:
+        self.module.train(generator is not None)
+        with nullcontext() if generator is None else drawn_from(generator):
             last = self.module(x, graph.edge_index)
-        else:
-            with drawn_from(generator):
-                last = self.module(x, graph.edge_index)
         layers = [*self._outputs[:-1], last]
         self._outputs.clear()
-        if any(layer.size(1) != self.hidden_channels for layer in layers):
-            widths = ", ".join(str(layer.size(1)) for layer in layers)
+        widths = [layer.size(1) for layer in layers]
+        if widths != [self.hidden_channels] * self.num_layers:
             raise UnsupportedError(
-                f"the layers of a PyG encoder must be {self.hidden_channels} wide, got {widths}"
+                f"a PyG encoder must have {self.num_layers} layers, each {self.hidden_channels} "
+                f"wide, got the widths {', '.join(map(str, widths))}"
             )
         return layers

@@ -6,6 +6,7 @@ from mgae.core.methods.adversarial import (
 )
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.methods.base import Encoded, Method
+from mgae.core.methods.evidencemodel import EvidenceModel
 from mgae.core.methods.factorization import NetMF, ProNE, Spectral
 from mgae.core.methods.graphmae import GraphMAE
 from mgae.core.methods.heuristics import (
@@ -33,6 +34,7 @@ __all__ = [
     "DeepGraphInfomax",
     "DeepWalk",
     "Encoded",
+    "EvidenceModel",
     "GraphAutoencoder",
     "GraphInfoClust",
     "GraphMAE",

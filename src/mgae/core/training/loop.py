@@ -70,6 +70,7 @@ def fit(
     learning_rate: float = 0.01,
     weight_decay: float = 0.0,
     clip: float = 1.0,
+    schedule: str = "constant",
     eval_every: int = 1,
     validate: Callable[[], float] | None = None,
     generators: Generators | int = 0,
@@ -85,6 +86,7 @@ def fit(
         patience: epochs without a better score.
         learning_rate, weight_decay: of Adam.
         clip: largest gradient norm of a module; 0: any.
+        schedule: "constant", or "cosine": the rate falls to zero over the epochs.
         eval_every: epochs between two validations.
         validate: returns the score that picks the epoch; without it the lowest loss does, and the
             weights are those that its step led to.
@@ -109,6 +111,8 @@ def fit(
             on_epoch(record)
     try:
         while not state.finished:
+            if schedule == "cosine":
+                stepper.scale_rates((1 + math.cos(math.pi * len(state.history) / epochs)) / 2)
             loss = state.run_epoch(graph)
             state.finish_epoch(loss, validate)
             on_epoch(state.history[-1])
@@ -142,6 +146,12 @@ class Stepper:
             )
             for name, modules in self.groups.items()
         }
+
+    def scale_rates(self, factor: float) -> None:
+        """Set each group's learning rate to ``factor`` times the one it began with."""
+        for optimizer in self.optimizers.values():
+            for group in optimizer.param_groups:
+                group["lr"] = factor * optimizer.defaults["lr"]
 
     def step(self, loss: Tensor, group: str) -> None:
         """Move one group of parameters down the gradient of a loss."""

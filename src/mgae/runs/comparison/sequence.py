@@ -14,7 +14,7 @@ from mgae.data.atomic import write_json, write_text
 from mgae.data.opening import open_graph
 from mgae.registry import METHODS
 from mgae.runs.cells import run_cell
-from mgae.runs.comparison.tables import picture, to_csv, to_markdown
+from mgae.runs.comparison.outputs import picture, to_csv, to_markdown
 from mgae.runs.comparison.value import Comparison, Row
 from mgae.runs.config import RunConfig
 from mgae.runs.folders import check_free, read_json

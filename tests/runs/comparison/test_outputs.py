@@ -10,7 +10,7 @@ import pytest
 
 from mgae.runs.cells import CellResult
 from mgae.runs.comparison import Comparison, Row
-from mgae.runs.comparison.tables import picture, to_csv, to_markdown
+from mgae.runs.comparison.outputs import picture, to_csv, to_markdown
 from mgae.runs.config import RunConfig
 from mgae.runs.pictures import save
 from mgae.runs.results import RunResult, SeedResult

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mgae.runs.comparison import Comparison
-from mgae.runs.comparison.tables import MEMORY_NOTE, about, heuristic_cells, ranked_cells, titles
+from mgae.runs.comparison.outputs import MEMORY_NOTE, about, heuristic_cells, ranked_cells, titles
 from mgae.runs.presets import Published
 from mgae.runs.results import RunResult, heading
 

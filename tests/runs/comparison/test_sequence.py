@@ -9,7 +9,7 @@ import pytest
 from mgae.core.errors import ConfigError, RunDirectoryError, UnknownName, UnsupportedError
 from mgae.core.training import EpochRecord
 from mgae.runs.comparison import Comparison, compare
-from mgae.runs.comparison.running import configurations, trained_methods
+from mgae.runs.comparison.sequence import configurations, trained_methods
 from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import Observer, run
 from mgae.runs.presets import paper_config
@@ -25,7 +25,7 @@ SMALL: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Drawing is slow, and tested elsewhere."""
-    monkeypatch.setattr("mgae.runs.comparison.running.save", lambda figure, stem: None)
+    monkeypatch.setattr("mgae.runs.comparison.sequence.save", lambda figure, stem: None)
 
 
 class Watch(Observer):

@@ -1,0 +1,1 @@
+"""A decoder, a mask and a dataset for mgae."""
