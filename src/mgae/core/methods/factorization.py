@@ -14,7 +14,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse.linalg import eigsh
 from scipy.special import iv
-from sklearn.utils.extmath import randomized_svd
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -78,6 +77,9 @@ class FixedEmbedding(InnerProductMethod):
             whole = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
             left, values, _ = np.linalg.svd(whole)
         else:
+            # Imported here: scikit-learn brings pyarrow along, which the core does without.
+            from sklearn.utils.extmath import randomized_svd  # noqa: PLC0415
+
             draw = int(torch.randint(2**31, (), generator=self.generator()))
             left, values, _ = randomized_svd(matrix, count, n_iter=5, random_state=draw)
         return _with_roots(left[:, :count], values[:count])
