@@ -20,8 +20,10 @@ from mgae.core.errors import (
     RunDirectoryError,
     UnsupportedError,
 )
+from mgae.core.graph import MessageGraph
 from mgae.paper.document import Measured, Outcome, Refused, TableDocument, Unmeasured
 from mgae.paper.running import Request, TableObserver, reproduce, reproduce_datasets
+from mgae.runs.config import RunConfig
 
 TINY = {"train": {"epochs": 1}, "encoder": {"hidden_channels": 2}}
 EXTRA = "MGAE-GCN (validation edges as input)"
@@ -113,14 +115,15 @@ def test_an_empty_name_is_no_row(tmp_path: Path) -> None:
 def test_where_the_memory_is_short_a_table_is_not_sampled_unawares(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Scarce:
-        available = 12 * 2**20
+    def sampled(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str]:
+        train = {**config.train.model_dump(exclude_none=True), "fanouts": (15, 15)}
+        return config.changed(train=train), "neighborhoods are sampled"
 
-    monkeypatch.setattr("mgae.runs.memory.psutil.virtual_memory", Scarce)
-    made = reproduce(asked(tmp_path, "MGAE-GCN", encoder={"hidden_channels": 128}))
+    monkeypatch.setattr("mgae.paper.running.fitted", sampled)
+    made = reproduce(asked(tmp_path, "MGAE-GCN"))
     cell = on_cora(made, "MGAE-GCN")
     assert isinstance(cell, Refused)
-    assert "ask for that with --set train.fanouts" in cell.reason
+    assert "are sampled; ask for that with --set train.fanouts" in cell.reason
 
 
 def test_damaged_data_is_refused_with_its_reason(

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from mgae.core.errors import UnsupportedError
-from mgae.data import MessageGraph
+from mgae.data import MessageGraph, load_graph
 from mgae.runs.config import RunConfig
 from mgae.runs.memory import GIB, fitted, training_bytes
 from tests.conftest import toy_graph
@@ -90,3 +90,18 @@ def test_what_needs_the_whole_graph_is_not_sampled(changes: dict[str, Any]) -> N
     with pytest.raises(UnsupportedError, match=r"memory_limit_gb is 0\.001"):
         fitted(limited(0.001, **changes), graph)
     assert fitted(limited(10, **changes), graph)[0].train.fanouts is None
+
+
+def test_the_smallest_way_is_taken_and_not_the_last_one_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a small graph sampling, the last way, takes more than the smallest chunk."""
+
+    class Scarce:
+        available = 1
+
+    monkeypatch.setattr("mgae.runs.memory.psutil.virtual_memory", Scarce)
+    chosen, note = fitted(RunConfig(), MessageGraph.of(load_graph("cora")))
+    assert (chosen.train.chunk_size, chosen.train.fanouts) == (256, None)
+    assert note is not None
+    assert "more than is free: train.chunk_size is lowered to 256" in note
