@@ -7,6 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from pyarrow import feather
 
 from mgae.core.errors import GraphError
@@ -62,13 +64,14 @@ def test_the_same_rows_in_every_kind_of_text(tmp_path: Path, case: str) -> None:
     assert not table.named
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13])
-@pytest.mark.parametrize("case", TEXTS)
-def test_the_same_rows_in_small_pieces(
-    tmp_path: Path, case: str, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("mgae.data.io.delimited._PIECE_BYTES", size)
-    assert rows(opened(written(tmp_path, TEXTS[case]))) == TWO_ROWS
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(case=st.sampled_from(sorted(TEXTS)), size=st.integers(1, 40))
+def test_the_same_rows_in_small_pieces(tmp_path: Path, case: str, size: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mgae.data.io.delimited._PIECE_BYTES", size)
+        assert rows(opened(written(tmp_path, TEXTS[case]))) == TWO_ROWS
 
 
 @pytest.mark.parametrize("case", TEXTS)
