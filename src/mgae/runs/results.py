@@ -147,7 +147,7 @@ def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
     def first(figures: dict[str, Any]) -> Figures:
         return {name: summary["values"][0] for name, summary in figures.items()}
 
-    # Before 0.2 the key was "floors".
+    # Runs of 0.1.0 say "floors".
     heuristics = metrics["heuristics"] if "heuristics" in metrics else metrics["floors"]
     return SeedResult(
         seed=metrics["seeds"][0],
