@@ -37,6 +37,9 @@ _HEURISTICS = {
     "nodes": ("raw-features", "random-init"),
 }
 
+# What every version has stored.
+_STORED = ("graph", "task", "protocol", "seed", "runs", "method", "split", "train", "evaluation")
+
 
 class RunConfig(Settings):
     """Everything that decides a result.
@@ -82,6 +85,18 @@ class RunConfig(Settings):
     def from_toml(cls, path: str | Path) -> Self:
         """Read a configuration file."""
         return cls(**read_toml(path))
+
+    @classmethod
+    def from_run(cls, path: Path) -> Self:
+        """Read what `to_toml` gave: nothing that is missing gets its default.
+
+        Raises:
+            ConfigError: if something is missing, as at the end of a file that was cut.
+        """
+        given = read_toml(path)
+        if missing := [name for name in _STORED if name not in given]:
+            raise ConfigError(f"{path} is damaged: {', '.join(missing)} is missing")
+        return cls(**given)
 
     def to_toml(self) -> str:
         """Return the canonical file: every setting that has a value, in the classes' order."""

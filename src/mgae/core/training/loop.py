@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
-from mgae.core.errors import TrainingError, UnsupportedError
+from mgae.core.errors import RunDirectoryError, TrainingError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
@@ -106,7 +106,13 @@ def fit(
     stepper = Stepper(method, learning_rate, weight_decay, clip)
     state = State(stepper, generators, epochs, patience, eval_every)
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
-        state.restore(saved)
+        try:
+            state.restore(saved)
+        except (LookupError, ValueError, TypeError, RuntimeError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise RunDirectoryError(
+                f"the checkpoint does not fit this training: {reason}"
+            ) from None
         for record in state.history:
             on_epoch(record)
     try:
