@@ -37,6 +37,7 @@ def embed(
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
     missing: flags.Missing = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -63,7 +64,7 @@ def embed(
             progress.on_share("embedding", 0.0)
             nodes, matrix = NodeIndex(data.node_ids), predictor.embed_graph(data)
         progress.on_share(f"writing {out.name}", 0.0)
-        write_matrix(out, nodes.column, matrix)
+        write_matrix(out, nodes.column, matrix, safe_csv)
     _say(notes, quiet)
     typer.echo(f"{out}: {matrix.shape[0]:,} nodes, {matrix.shape[1]} numbers each")
 
@@ -74,6 +75,7 @@ def score(
     out: Annotated[Path, typer.Option("--out", "-o", help="A .parquet or .csv file.")],
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -91,6 +93,7 @@ def score(
         rows = write_batches(
             out,
             scored_pairs(predictor, pairs.expanduser(), settings, progress.on_share, notes.append),
+            safe_csv,
         )
     _say([*notes, *predictor.notes], quiet)
     typer.echo(f"{out}: {rows:,} pairs")
@@ -111,6 +114,7 @@ def recommend(
         bool | None,
         typer.Option("--exact/--fast", help="Rank all nodes, or candidates. [default: by size]"),
     ] = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -128,7 +132,7 @@ def recommend(
             batches = predictor.recommend_all(
                 k, not known, exact, lambda share: progress.on_share("recommending", share)
             )
-            rows = write_batches(out, batches)
+            rows = write_batches(out, batches, safe_csv)
             recall = None if predictor.ranks_all(exact) else predictor.recall(k)
         else:
             links = predictor.recommend(node, k, not known, exact=exact)

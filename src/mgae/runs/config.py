@@ -15,7 +15,7 @@ from mgae.evaluation.monitors import LOSS, monitored_recall
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
 from mgae.runs.layering import as_table, read_toml
 from mgae.runs.sections import EvaluationSettings, SplitSettings, TrainSettings
-from mgae.settings import PartSettings, Settings
+from mgae.settings import PartSettings, Settings, shown
 
 Task = Literal["links", "nodes"]
 Protocol = Literal["paper", "strict"]
@@ -54,7 +54,7 @@ class RunConfig(Settings):
     method: SerializeAsAny[PartSettings] = Field(description="what is trained")
     protocol: Protocol = Field("paper", description="rules of the evaluation")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
-    runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
+    runs: int = Field(1, ge=1, le=10_000, description="runs; run k has seed + k and a fresh model")
     input: InputSettings = InputSettings()
     split: SplitSettings
     mask: SerializeAsAny[PartSettings] | None = None
@@ -72,14 +72,24 @@ class RunConfig(Settings):
     @classmethod
     def _complete(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
-            raise ConfigError(f"a configuration must be a table, got {given!r}")
+            raise ConfigError(f"a configuration must be a table, got {shown(given)}")
         config = {key: value for key, value in given.items() if value is not None}
         dataset = _dataset(config.get("graph", "cora"))
         config.setdefault("task", dataset.get("tasks", ("links",))[0])
+        if not isinstance(config["task"], str):
+            raise ConfigError(f"task must be links or nodes, got {shown(config['task'])}")
         config.setdefault("protocol", "paper" if dataset.get("on_paper") else "strict")
         _complete_parts(config)
         _complete_sections(config, dataset)
         return config
+
+    @model_validator(mode="after")
+    def _all_seeds(self) -> Self:
+        if self.seed + self.runs > 2**31:
+            raise ConfigError(
+                f"seed must be at most {2**31 - self.runs} for {self.runs} runs, got {self.seed}"
+            )
+        return self
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:

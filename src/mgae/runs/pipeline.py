@@ -13,7 +13,13 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.core.errors import MGAEError, RunDirectoryError, TrainingError
+from mgae.core.errors import (
+    MGAEError,
+    RunDirectoryError,
+    TrainingError,
+    UnsupportedError,
+    is_out_of_memory,
+)
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.data.opening import open_graph
@@ -191,7 +197,9 @@ def _differs(measured: SeedResult, stored: SeedResult) -> str | None:
 
 def seed_configs(config: RunConfig) -> list[RunConfig]:
     """Return one configuration per run: run k has seed + k."""
-    return [config.changed(seed=config.seed + k, runs=1) for k in range(config.runs)]
+    return [
+        config.model_copy(update={"seed": config.seed + k, "runs": 1}) for k in range(config.runs)
+    ]
 
 
 def _run_seeds(
@@ -216,9 +224,20 @@ def _run_seeds(
 
 @contextmanager
 def _resumable(directory: RunDirectory | None) -> Iterator[None]:
-    """Say how to go on if the directory cannot be written to any more, as on a full disk."""
+    """Say how to go on if the directory cannot be written to any more, as on a full disk.
+
+    Raises:
+        UnsupportedError: if memory runs out.
+    """
     try:
         yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UnsupportedError(
+            "there is not enough memory for this: lower encoder.hidden_channels, num_layers or "
+            "train.chunk_size, or set train.memory_limit_gb"
+        ) from None
     except OSError as error:
         if directory is None:
             raise

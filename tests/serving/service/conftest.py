@@ -13,7 +13,19 @@ from tests.conftest import toy_data
 from tests.serving.test_predictor import fitted
 
 # What a person may call her nodes; each has broken some web service.
-ODD_IDS = ["a/b", "a%2Fb", "x/similar", "<b>bold</b>", "Zoë & Åse", "100%", "?#&=", " ", "日本"]
+ODD_IDS = [
+    "a/b",
+    "a%2Fb",
+    "x/similar",
+    "<b>bold</b>",
+    "Zoë & Åse",
+    "100%",
+    "?#&=",
+    " ",
+    "日本",
+    ".",
+    "..",
+]
 
 
 @pytest.fixture(scope="session")
