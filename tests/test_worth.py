@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from benchmarks import worth, worthgraphs
+from benchmarks import worthcells, worthgraphs
 from benchmarks.worthfigures import (
     EITHER,
     Scores,
@@ -187,23 +187,25 @@ def store_whole(folder: Path) -> None:
 
 def test_a_rerun_skips_the_cells_that_are_there(tmp_path: Path) -> None:
     store_whole(tmp_path)
-    cells = [worth.Cell("power", name, 0, Variant("power")) for name in ("katz", "raw-features")]
-    assert worth.run_cells(cells, tmp_path, minutes=2) == 2
+    cells = [
+        worthcells.Cell("power", name, 0, Variant("power")) for name in ("katz", "raw-features")
+    ]
+    assert worthcells.run_cells(cells, tmp_path, minutes=2) == 2
     first = {cell.method: json.loads(cell.path(tmp_path).read_text()) for cell in cells}
     assert first["katz"]["status"] == "ok" and first["katz"]["settings"]["protocol"] == "strict"
     assert first["katz"]["figures"].keys() >= {"auc", EITHER}
     assert first["raw-features"]["status"] == "refused"
-    assert worth.run_cells(cells, tmp_path, minutes=2) == 0
+    assert worthcells.run_cells(cells, tmp_path, minutes=2) == 0
     cells[0].path(tmp_path).unlink()
-    assert worth.run_cells(cells, tmp_path, minutes=2) == 1
+    assert worthcells.run_cells(cells, tmp_path, minutes=2) == 1
     assert json.loads(cells[0].path(tmp_path).read_text())["figures"] == first["katz"]["figures"]
 
 
 def test_a_cell_that_takes_too_long_says_so(tmp_path: Path) -> None:
     store_whole(tmp_path)
-    cell = worth.Cell("power", "katz", 0, Variant("power"))
-    worth.prepare(Variant("power"), 0, tmp_path)
-    worth.run_cells([cell], tmp_path, minutes=0)
+    cell = worthcells.Cell("power", "katz", 0, Variant("power"))
+    worthcells.prepare(Variant("power"), 0, tmp_path)
+    worthcells.run_cells([cell], tmp_path, minutes=0)
     stored = json.loads(cell.path(tmp_path).read_text())
     assert (stored["status"], stored["reason"]) == ("failed", "took longer than 0 minutes")
 
@@ -211,7 +213,7 @@ def test_a_cell_that_takes_too_long_says_so(tmp_path: Path) -> None:
 def test_the_report_of_a_few_cells(tmp_path: Path) -> None:
     def store(method: str, seed: int, auc: float, recall: float) -> None:
         values = {"auc": auc, "ap": 90.0, EITHER: recall, "recall@10 both": 40.0, "hard_mrr": 10.0}
-        cell = worth.Cell("power", method, seed)
+        cell = worthcells.Cell("power", method, seed)
         seconds = {"fit": 1.0, "predict": 0.5}
         path = cell.path(tmp_path)
         path.parent.mkdir(exist_ok=True)
@@ -221,7 +223,7 @@ def test_the_report_of_a_few_cells(tmp_path: Path) -> None:
         store("ours", seed, 94.0 + extra, 50.0 + extra)
         store("evidence", seed, 92.0 + extra, 50.5)
         store("katz", seed, 95.0, 40.0)
-    refused = worth.Cell("power", "netmf", 0)
+    refused = worthcells.Cell("power", "netmf", 0)
     refused.path(tmp_path).write_text(json.dumps(refused.record("refused", reason="too large")))
 
     paths = write_report(tmp_path, tmp_path / "out")
