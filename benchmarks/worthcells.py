@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import resource
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable
@@ -109,12 +110,21 @@ def run_apart(work: Callable[..., None], args: tuple[Any, ...], minutes: float) 
 
 
 def _quietly(work: Callable[..., None], args: tuple[Any, ...]) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         work(*args)
     except Exception:
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
+
+
+def _end_with_parent() -> None:
+    """End this process as soon as the one that asked for it is gone."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _memory(process: psutil.Process) -> int:
