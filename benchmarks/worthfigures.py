@@ -35,26 +35,43 @@ class Scores:
         self.nodes = torch.arange(predictor.num_nodes)
 
     def links(self, pairs: Tensor) -> Tensor:
-        """Return a score for each of ``pairs`` [2, n]."""
+        """Return the score of each of ``pairs`` [2, n] that tells edges from other pairs."""
+        return self._scores(pairs, self.predictor.method.score_links)
+
+    def ranks(self, pairs: Tensor) -> Tensor:
+        """Return the score of each of ``pairs`` [2, n] that orders the tails of a head."""
+        return self._scores(pairs, self.predictor.method.rank_links)
+
+    def _scores(self, pairs: Tensor, score: Callable[[Any, Tensor], Tensor]) -> Tensor:
         turned, order = _by_head(pairs)
         blocks = turned.split(_PAIRS_AT_ONCE, dim=1)
-        scores = torch.cat([self._block(block) for block in blocks])
+        scores = torch.cat([self._block(block, score) for block in blocks])
         return torch.empty_like(scores).index_copy_(0, order, scores)
 
-    def _block(self, pairs: Tensor) -> Tensor:
+    def _block(self, pairs: Tensor, score: Callable[[Any, Tensor], Tensor]) -> Tensor:
         try:
-            return _finite(torch.tensor(self.predictor.score_numbers(pairs).logit))
+            return _finite(score(self.encoded, pairs).double())
         except UnsupportedError:
             # A heuristic that walks from each head refuses many heads at once: ask for fewer.
             if pairs.size(1) < _FEWEST_PAIRS:
                 raise
         half = pairs.size(1) // 2
-        return torch.cat([self._block(pairs[:, :half]), self._block(pairs[:, half:])])
+        return torch.cat([self._block(part, score) for part in pairs.tensor_split([half], dim=1)])
 
     def tails(self, heads: Tensor, nodes: Tensor | None = None) -> Tensor:
         """Return scores [h, n] of heads with all nodes, or with ``nodes`` [n]."""
+        if nodes is None and self.predictor._ranking.listed:
+            return self._listed(heads)
         tails = self.nodes if nodes is None else nodes
         return _finite(self.predictor.method.score_tails(self.encoded, heads, tails).float())
+
+    def _listed(self, heads: Tensor) -> Tensor:
+        """Return scores of what is recommended, as `recommend` has it: shortlists alone."""
+        likely = self.predictor.method.shortlist(self.encoded, heads)
+        rest = float(likely.scores.min()) - 1 if len(likely.scores) else 0.0
+        scores = torch.full((heads.numel(), self.predictor.num_nodes), rest)
+        scores[likely.head, likely.tail] = _finite(likely.scores)
+        return scores
 
 
 def _finite(scores: Tensor) -> Tensor:
@@ -91,7 +108,7 @@ def hard_mrr(scores: Scores, task: HiddenEdges) -> float:
     """Return the mean reciprocal rank of each ranked edge among its own hard negatives."""
     there = task.hard[0] >= 0
     count = task.ranked.size(1)
-    both = scores.links(torch.cat([task.ranked, task.hard[:, there]], dim=1))
+    both = scores.ranks(torch.cat([task.ranked, task.hard[:, there]], dim=1))
     negative = torch.full(there.shape, -math.inf, dtype=both.dtype)
     negative[there] = both[count:]
     return metrics.mean_reciprocal_rank(both[:count], negative)

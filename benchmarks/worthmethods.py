@@ -50,9 +50,16 @@ _PEERS = ("deepwalk", "node2vec", "netmf", "prone", "spectral", "lightgcn", "gae
 # What a run prints beside its own figures takes time and does not touch them.
 _ALONE = {"evaluation": {"heuristics": [], "hard_negatives": 0}}
 
+
+def _network() -> dict[str, Any]:
+    """Return the parts and the training of the network that is in ours."""
+    ours = METHODS["combined"].extras
+    return {**ours["parts"], "train": ours["train"]}
+
+
 ROWS: dict[str, Row] = {
     OURS: Row("ours", "ours", {}),
-    NETWORK: Row("network alone", "ablation", {"method": "mgae"}),
+    NETWORK: Row("network alone", "ablation", {"method": "mgae", **_network()}),
     EVIDENCE: Row("evidence alone", "ablation", {"method": "evidence"}),
     **{name: Row(name, "heuristic", {"method": name}) for name in _HEURISTICS},
     **{name: Row(name, "peer", {"method": name, **_ALONE}) for name in _PEERS},

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
         LayeredEncoder,
         NodeFeatures,
         OneHot,
-        Sketches,
         PyGEncoder,
+        Sketches,
     )
     from mgae.core.graph import MessageGraph
     from mgae.core.losses import (

@@ -59,10 +59,10 @@ class Answers:
 
     def scores(self, logits: Tensor) -> LinkScores:
         """Return logits [n] with their probabilities."""
-        return _scored(logits, self.calibrations and self.calibrations.links)
+        return _scored(logits, None if self.calibrations is None else self.calibrations.links)
 
     def _ranked(self, scores: Tensor) -> LinkScores:
-        return _scored(scores, self.calibrations and self.calibrations.ranks)
+        return _scored(scores, None if self.calibrations is None else self.calibrations.ranks)
 
     def recommendations(self, ranked: Ranked) -> list[Recommendation]:
         """Return one node's recommendations, the best first."""

@@ -95,7 +95,7 @@ class Predictor:
     @property
     def calibration(self) -> Calibration | None:
         """Return how scores of links become probabilities; None without validation edges."""
-        return self.calibrations and self.calibrations.links
+        return None if self.calibrations is None else self.calibrations.links
 
     @property
     def num_nodes(self) -> int:

@@ -8,7 +8,7 @@ a plain heuristic is better than the sum, come from validation edges that neithe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -155,7 +155,7 @@ class CombinedModel(Method):
     def _whole(
         self, weights: Tensor, encoded: EncodedBoth, values: Tensor, pairs: Tensor
     ) -> Tensor:
-        """Return the weighed sum [n] of all sources of pairs with the evidence ``values`` [n, F]."""
+        """Return the weighed sum [n] of all sources of pairs with evidence ``values`` [n, F]."""
         scores = self._weighed(weights, values)
         if weights[NETWORK]:
             scores += weights[NETWORK] * self.network.score_links(encoded.network, pairs)
@@ -304,15 +304,14 @@ def _softmax(contests: Contests, values: Tensor) -> Tensor:
         scores = x @ theta
         top = torch.full((count,), -torch.inf, dtype=torch.double)
         top = top.scatter_reduce(0, row, scores[listed].detach(), "amax")
-        total = torch.zeros(count, dtype=torch.double).index_add(
-            0, row, (scores[listed] - top[row]).exp()
-        )
+        shares = (scores[listed] - top[row]).exp()
+        total = torch.zeros(count, dtype=torch.double).index_add(0, row, shares)
         return (total.log() + top - scores[contests.edge]).mean()
 
     return _fitted(loss, [0.0, 1.0, 0.0], values.size(1), bias=False)
 
 
-def _fitted(loss, start: list[float], count: int, bias: bool) -> Tensor:
+def _fitted(loss: Callable[[Tensor], Tensor], start: list[float], count: int, bias: bool) -> Tensor:
     """Minimize a loss of the three weights, pulled a little towards ``start``."""
     center = torch.tensor(start, dtype=torch.double)
 

@@ -70,7 +70,7 @@ class Contests:
 
     @property
     def rows(self) -> tuple[Tensor, Tensor]:
-        """Return the lists of all edges one after the other: whose it is, and its rows: [r] each."""
+        """All lists one after the other: whose contest it is, and the rows, [r] each."""
         length = self.end - self.first
         contest = torch.repeat_interleave(torch.arange(len(length)), length)
         before = torch.repeat_interleave(self.first - length.cumsum(0) + length, length)
