@@ -167,10 +167,10 @@ def _load(run: Path, number: int, progress: Any) -> Predictor:
 def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any) -> Any:
     from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
-    from mgae.serving.newcomers import known_features
+    from mgae.serving.newcomers import preparation_of
 
-    known = known_features(predictor.graph)
-    return open_graph(graph, InputSettings(**given), progress.on_share, known)
+    preparing = preparation_of(predictor.graph)
+    return open_graph(graph, InputSettings(**given), progress.on_share, preparing)
 
 
 def _choose_one(node: str | None, everyone: bool, out: Path | None) -> None:

@@ -77,7 +77,9 @@ def run(
     observer = observer or Observer()
     if out is not None:
         check_free(Path(out))
-    opened = open_graph(config.graph if graph is None else graph, config.input)
+    opened = open_graph(
+        config.graph if graph is None else graph, config.input, preparing=config.features
+    )
     if graph is not None and config.graph in DATASETS:
         # Under the name of a dataset it would be held against that one's published figures.
         config = config.changed(graph=opened.name)

@@ -70,6 +70,11 @@ class DelimitedTable:
         return self.layout.names is not None
 
     @property
+    def zero_led(self) -> frozenset[int]:
+        """Return the columns in which numbers have leading zeros, by the first rows."""
+        return self.layout.zero_led
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return the names in the header, or numbered ones."""
         numbered = tuple(f"column{number}" for number in range(1, self.layout.width + 1))

@@ -26,6 +26,7 @@ _SAMPLE_ROWS = 100
 _COMMENT = re.compile(r"[#%](?:[\s#%]|$)")
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
 _INTEGER = re.compile(r"[+-]?\d+")
+_ZERO_LED = re.compile(r"0\d+")
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Layout:
         names: of the columns, or None without a header.
         lines: how many lines precede the first row of data.
         start: how many bytes precede it.
+        zero_led: columns of whole numbers some of which have leading zeros.
     """
 
     delimiter: str
@@ -65,6 +67,7 @@ class Layout:
     names: tuple[str, ...] | None
     lines: int
     start: int
+    zero_led: frozenset[int] = frozenset()
 
 
 def detect_layout(path: Path, stream: IO[bytes], hints: Hints) -> Layout:
@@ -164,7 +167,17 @@ def _layout(path: Path, lines: list[str], mark: int, hints: Hints) -> Layout:
         if len(names) != width:
             raise ragged(path, above, width, len(names))
     start = mark + sum(len(line.encode()) for line in lines[:above])
-    return Layout(delimiter, width, names, above, start)
+    body = [fields for _, fields in rows[names is not None :]]
+    return Layout(delimiter, width, names, above, start, _zero_led(body))
+
+
+def _zero_led(rows: list[list[str]]) -> frozenset[int]:
+    columns = enumerate(zip(*rows, strict=False))
+    return frozenset(
+        number
+        for number, cells in columns
+        if any(_ZERO_LED.fullmatch(cell.strip()) for cell in cells)
+    )
 
 
 def _detect_delimiter(lines: list[str]) -> tuple[str, int]:

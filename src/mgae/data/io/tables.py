@@ -29,6 +29,9 @@ class Table(Protocol):
     def names(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def named(self) -> bool: ...  # noqa: D102
+    @property
+    def zero_led(self) -> frozenset[int]:
+        """Return the columns in which numbers have leading zeros, as in codes."""
 
     def read(
         self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
@@ -87,6 +90,7 @@ class ArrowTable:
     where: str
     table: pa.Table
     named: bool = True
+    zero_led: frozenset[int] = frozenset()  # types are known
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,6 +120,7 @@ class ParquetTable:
     names: tuple[str, ...]
     on_progress: OnProgress
     named: bool = True
+    zero_led: frozenset[int] = frozenset()  # types are known
 
     @property
     def where(self) -> str:
