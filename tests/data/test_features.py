@@ -10,7 +10,7 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, GraphError
-from mgae.data.columns.options import FeatureSettings
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.features import Preparation
 from mgae.data.io.options import InputSettings
 from mgae.data.opening import as_graph, read_graph

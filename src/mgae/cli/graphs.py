@@ -62,6 +62,8 @@ def inspect(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    weights: flags.Weights = None,
+    negatives: flags.Negatives = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
     missing: flags.Missing = None,
@@ -77,7 +79,7 @@ def inspect(
     """Print what was understood of a graph: counts, degrees, components, what to start with."""
     from mgae.cli.progress import StageProgress
     from mgae.core.graph import MessageGraph
-    from mgae.data.columns.options import FeatureSettings
+    from mgae.data.columns.choices import FeatureSettings
     from mgae.data.inspection import inspect_graph, plot_degrees
     from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
@@ -90,7 +92,8 @@ def inspect(
         check_out(plot, (".png", ".svg", ".pdf"), graph, features, labels, option="--plot")
     given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
+        directed=directed, missing=missing,
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
         settings = FeatureSettings(**assignments(set_ or []).get("features", {}))
@@ -101,7 +104,10 @@ def inspect(
         "columns": None if preparation is None else preparation.described(),
         "notes": list(data.get("notes") or []),
     }
-    need = training_bytes(paper_config(graph=graph), MessageGraph.of(data))
+    config = paper_config(graph=graph)
+    need = training_bytes(config, MessageGraph.of(data))
+    if config.mask is not None:
+        inspected["suggestion"]["mask"] = config.mask.kind
     inspected["suggestion"]["memory_mib"] = round(need / 2**20)
     if plot is not None:
         plot_degrees(data, plot)
@@ -139,7 +145,7 @@ def _print_inspection(name: str, inspected: dict[str, Any]) -> None:
     for one in inspected["columns"] or ():
         typer.echo(f"  {'column ' + one['column']:18} {one['became']}")
     advice = inspected["suggestion"]
-    typer.echo(f"  {'start with':18} --mask {advice['mask']} ({advice['reason']}),")
+    typer.echo(f"  {'training takes':18} --mask {advice['mask']} unless told ({advice['reason']}),")
     typer.echo(f"  {'':18} K = {advice['num_layers']}, about {advice['memory_mib']:,} MiB")
     for note in inspected["notes"]:
         typer.echo(f"  note: {note}")

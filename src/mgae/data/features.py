@@ -17,13 +17,14 @@ from mgae.core.errors import ConfigError, GraphError, hint
 from mgae.data.atomic import read_tensors, write_json, write_tensors
 from mgae.data.columns.base import BadCellError, ColumnEncoder, from_plain, to_plain
 from mgae.data.columns.categories import Category
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.columns.choosing import KINDS, Dropped, choose_encoder
 from mgae.data.columns.numbers import Number, Vector
-from mgae.data.columns.options import FeatureSettings
 from mgae.data.columns.texts import Words
 from mgae.data.ids import Nodes, counted, listed
 from mgae.data.io.alike import alike_hint
 from mgae.data.io.noderows import NodeRows
+from mgae.data.io.tables import header_notes
 
 _FILES = ("features.json", "features.safetensors")
 _MOST_LISTED = 6
@@ -196,8 +197,9 @@ def features(
         raise GraphError(f"{where} has no features beside the ids: {listed(notes)}")
     x = np.zeros((len(nodes.ids), len(preparation.names)), np.float32)
     x[position] = values
-    notes += _fill_absent(x, position, rows, nodes, missing)
-    return Features(torch.from_numpy(x), preparation, [f"{where}: {note}" for note in notes])
+    notes = [*notes, *_fill_absent(x, position, rows, nodes, missing)]
+    said = [*header_notes(rows.table), *(f"{where}: {note}" for note in notes)]
+    return Features(torch.from_numpy(x), preparation, said)
 
 
 def _fill_absent(

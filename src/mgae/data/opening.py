@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, GraphError, UnknownName
 from mgae.data.checks import checked, plain_ids
-from mgae.data.columns.options import FeatureSettings
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.datasets.catalogue import load_graph
 from mgae.data.features import Preparation, features, uneven_note
 from mgae.data.ids import Ids, Nodes, counted
@@ -141,7 +141,7 @@ def _edges(obj: Any, settings: InputSettings) -> EdgeList:
 def _checked_data(
     data: Data, settings: InputSettings, preparing: FeatureSettings | Preparation
 ) -> Data:
-    for field in ("features", "labels"):
+    for field in ("features", "labels", "negatives"):
         if getattr(settings, field) is not None:
             raise GraphError(f"input.{field} does not go with a PyG Data: put it into the Data")
     graph = checked(data)

@@ -10,7 +10,7 @@ import tomli_w
 from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
-from mgae.data.columns.options import FeatureSettings
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
 from mgae.evaluation.monitors import LOSS, monitored_recall
 from mgae.registry import DATASETS, METHODS, PARTS, Registry

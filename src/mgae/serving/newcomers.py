@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -14,7 +15,7 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.methods.base import Method
 from mgae.data.checks import checked
-from mgae.data.columns.options import FeatureSettings
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.features import Preparation, features
 from mgae.data.ids import Nodes
 from mgae.data.io.noderows import feature_rows
@@ -73,16 +74,24 @@ class NewFeatures:
 
     @classmethod
     def of(cls, given: Any, graph: Data) -> NewFeatures:
-        """Read a vector for each id, a data frame with a row for each, or a matrix [m, F].
+        """Read a vector or the cells of a row by column for each id, a data frame, or a matrix.
 
         Raises:
             GraphError: if they are not the features that ``graph`` has.
         """
+        if _are_rows(given):
+            given = pa.Table.from_pylist([{"id": node, **row} for node, row in given.items()])
         if hasattr(given, "columns"):
             given = _of_frame(given, graph)
         keyed = isinstance(given, Mapping)
         matrix = _check(list(given.values()) if keyed else given, graph)
         return cls(matrix, list(given) if keyed else list(range(len(matrix))), keyed)
+
+
+def _are_rows(given: Any) -> bool:
+    """Return whether each id has the cells of a row, by column."""
+    is_keyed = isinstance(given, Mapping) and len(given) > 0
+    return is_keyed and all(isinstance(row, Mapping) for row in given.values())
 
 
 def _of_frame(frame: Any, graph: Data) -> dict[Any, np.ndarray]:

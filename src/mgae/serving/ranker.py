@@ -31,6 +31,7 @@ class Ranking:
         encoded: what the method made of the graph.
         neighbors: what to leave out if known edges are not wanted.
         embed: the embedding of all nodes, for candidates of a method without a decoder.
+        ruled_out: what to leave out always, known to be no edges; or None.
     """
 
     method: Method
@@ -38,6 +39,7 @@ class Ranking:
     neighbors: Neighbors
     num_nodes: int
     embed: Callable[[], Tensor]
+    ruled_out: Neighbors | None = None
 
     def exact(
         self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
@@ -78,6 +80,8 @@ class Ranking:
         self, head: int, tails: Tensor, scores: Tensor, k: int, exclude_known: bool
     ) -> Ranked:
         left_out = tails == head
+        if self.ruled_out is not None:
+            left_out |= torch.isin(tails, self.ruled_out.of(head))
         if exclude_known:
             left_out |= torch.isin(tails, self.neighbors.of(head))
         kept = (~left_out).nonzero().squeeze(1)

@@ -205,7 +205,8 @@ REFUSED = {
         features="id,f\n1,0\n2,0\n-9223372036854775809,0\n",
     ),
     "a negative weight": Case(
-        "{edges}, line 3: the weight must be a finite number ≥ 0, got -0.5",
+        "{edges}, line 3: the weight must be a finite number ≥ 0, got -0.5 "
+        "(--weights abs or drop takes negative ones)",
         edges="source,target,weight\na,b,1\nb,c,-0.5\n",
     ),
     "a weight that is no number": Case(

@@ -17,7 +17,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
 from mgae.core.errors import GraphError
-from mgae.data.columns.options import FeatureSettings
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
 from mgae.data.opening import as_graph, open_graph, read_graph
 
@@ -112,11 +112,11 @@ def test_only_a_named_weight_is_one(tmp_path: Path) -> None:
 
 
 def test_a_first_row_that_may_be_a_header_is_named(tmp_path: Path) -> None:
-    follows = "follower,followee\nann,bob\nbob,cid\ncid,ann\ndan,ann\n"
+    follows = "folgt,wem\nann,bob\nbob,cid\ncid,ann\ndan,ann\n"
     graph = read(tmp_path, follows)
-    assert "follower" in graph.node_ids
+    assert "folgt" in graph.node_ids
     assert notes_of(graph) == [
-        "row 1 (follower, followee) taken as an edge, though no other has its ids; "
+        "row 1 (folgt, wem) taken as an edge, though no other has its ids; "
         "if it names the columns, give --source-column and --target-column"
     ]
     assert read(tmp_path, follows, header="no").notes == []

@@ -124,7 +124,7 @@ def _texts(name: str, column: pa.ChunkedArray, scale: str) -> ColumnEncoder:
     if not coded and np.isfinite(numbers).sum() >= _NEARLY_ALL * given:
         return fit_number(name, numbers, scale, _not_numbers(texts, numbers))
     distinct = len(texts.drop_null().unique())
-    words = pc.sum(pc.count_substring_regex(texts, r"\w+")).as_py() / given
+    words = pc.sum(pc.count_substring_regex(texts, r"\S+")).as_py() / given
     if words >= _WORDS_OF_TEXT and distinct > min(_MOST_VALUES, max(_FEWEST_ROWS, given // 10)):
         text = fit_text(name, texts)
         return text or Dropped(name, "left out: it has no words")

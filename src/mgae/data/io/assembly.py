@@ -8,16 +8,19 @@ import pyarrow.compute as pc
 from torch_geometric.data import Data
 
 from mgae.data.checks import checked
-from mgae.data.columns.options import FeatureSettings
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.features import Preparation, features
-from mgae.data.ids import Nodes, counted, listed
+from mgae.data.ids import Ids, Nodes, counted, listed
 from mgae.data.io.alike import alike_hint, alike_notes
 from mgae.data.io.delimited import OnProgress
-from mgae.data.io.edges import EdgeList, merge_edges
+from mgae.data.io.edges import EdgeList, edge_columns, edge_hints, merge_edges
 from mgae.data.io.noderows import NodeRows, feature_rows, label_rows, labels, node_hints
 from mgae.data.io.options import InputSettings
-from mgae.data.io.tables import open_table
+from mgae.data.io.tables import header_notes, open_table
 from mgae.data.leaks import leaking_columns
+from mgae.data.splits.known import known_negatives
+
+_PLAIN = InputSettings()
 
 
 def assemble_graph(
@@ -55,7 +58,15 @@ def assemble_graph(
             leaks = leaking_columns(data.preparation, data.x, data.y)
             data.notes += [f"{settings.features}: {note}" for note in leaks]
     on_progress("checking the graph", 0.0)
-    return checked(data)
+    graph = checked(data)
+    if settings.negatives is not None:
+        table = open_table(user_path(settings.negatives), edge_hints(_PLAIN), on_progress)
+        columns = edge_columns(table, _PLAIN)[:2]
+        pairs = Ids.of(table.read(columns, columns), table.locate)
+        graph.negatives = known_negatives(pairs, nodes, graph)
+        count = counted(graph.negatives.size(1), "pair")
+        graph.notes += [*header_notes(table), f"{table.where}: {count} known to be no edges"]
+    return graph
 
 
 def user_path(text: str | Path) -> Path:

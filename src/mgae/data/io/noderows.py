@@ -13,8 +13,8 @@ from torch import Tensor
 
 from mgae.core.errors import GraphError
 from mgae.data.ids import Ids, Nodes, as_texts, counted, decoded, listed, not_texts
+from mgae.data.io.headers import NULLS, Hints
 from mgae.data.io.options import InputSettings
-from mgae.data.io.sniffing import NULLS, Hints
 from mgae.data.io.tables import Table, find_column
 
 ID_NAMES = frozenset({"id", "node", "node_id", "nodeid", "name", "__index_level_0__"})
@@ -66,7 +66,7 @@ def node_hints(settings: InputSettings) -> Hints:
     number = settings.id_column or ""
     key = max(int(number) - 1, 0) if number.isdecimal() else 0
     # A label may itself be y, as opposed to n.
-    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen, LABEL_NAMES, key)
+    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen, LABEL_NAMES, key, 1)
 
 
 def feature_rows(
