@@ -13,7 +13,7 @@ import torch
 
 from mgae.core.errors import GraphError
 from mgae.data.ids import Ids, counted, listed
-from mgae.data.io.delimited import OnProgress
+from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes
 from mgae.data.io.edges import edge_columns, edge_hints
 from mgae.data.io.headers import Hints
 from mgae.data.io.noderows import ID_NAMES
@@ -131,10 +131,22 @@ def listed_nodes(nodes: NodeIndex, path: Path, on_progress: OnProgress) -> list[
         GraphError: if the file cannot be read, or an id is no node, with its line.
     """
     table = open_table(path, Hints(known=ID_NAMES, keys=1), on_progress)
-    column = find_column(table, "the ids", None, ID_NAMES) or 0
-    ids = Ids.of(table.read([column], [column]), table.locate)
+    if isinstance(table, DelimitedTable) and table.layout.delimiter == " ":
+        ids = _lines(path)  # blanks are part of names here, as in New York
+    else:
+        column = find_column(table, "the ids", None, ID_NAMES) or 0
+        ids = Ids.of(table.read([column], [column]), table.locate)
     numbers = nodes.numbers_of(ids.texts)
     if (unknown := np.flatnonzero(numbers < 0)).size:
         where, text = ids.location_of(int(unknown[0])), ids.texts[int(unknown[0])].as_py()
         raise GraphError(f"{where}: {nodes.unknown(text)}")
     return [int(number) for number in numbers]
+
+
+def _lines(path: Path) -> Ids:
+    """Return the lines of a text that are not blank as ids."""
+    with open_bytes(path) as stream:
+        lines = [line.strip().decode("utf-8", "replace") for line in stream]
+    kept = [number for number, line in enumerate(lines) if line]
+    column = pa.chunked_array([pa.array([lines[number] for number in kept], pa.string())])
+    return Ids.of([column], lambda row: f"{path}, line {kept[row] + 1}")
