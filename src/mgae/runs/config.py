@@ -125,7 +125,9 @@ def _dataset(graph: Any) -> Mapping[str, Any]:
 
 
 def _complete_parts(config: dict[str, Any]) -> None:
-    config["method"] = _part(METHODS, config.get("method", "mgae"), {})
+    # The paper's own graphs have the paper's method, whoever else's the one that is best there.
+    own = config["task"] == "links" and not _dataset(config.get("graph", "cora"))
+    config["method"] = _part(METHODS, config.get("method", "combined" if own else "mgae"), {})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():
         default = method.extras["parts"].get(name)

@@ -92,7 +92,7 @@ class Trial:
         if not self.method.trains:
             return Fit((), 0, 0.0)
         train = self.config.train
-        return fit(
+        result = fit(
             self.method,
             self.split.message,
             epochs=train.epochs,
@@ -107,6 +107,8 @@ class Trial:
             checkpoints=checkpoints,
             on_epoch=on_epoch,
         )
+        self.method.settle(self.split.message, *self.split.pairs("val"))
+        return result
 
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
         """Measure the test figures, and those of the heuristics on the same split."""

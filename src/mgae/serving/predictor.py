@@ -24,7 +24,7 @@ from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.answers import Answers, LinkScores, Recommendation
-from mgae.serving.calibration import Calibration, calibrate
+from mgae.serving.calibration import Calibration, Calibrations, calibrate
 from mgae.serving.candidates import Neighbors
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
@@ -62,15 +62,15 @@ class Predictor:
         method: Method,
         config: RunConfig,
         graph: Data,
-        calibration: Calibration | None = None,
+        calibrations: Calibrations | None = None,
         exact_up_to: int = 10_000,
         num_candidates: int = 500,
     ) -> None:
         self.method, self.config, self.graph = method.eval(), config, graph
-        self.calibration = calibration
+        self.calibrations = calibrations
         self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
         self.nodes = NodeIndex(graph.node_ids)
-        self._answers = Answers(self.nodes, calibration)
+        self._answers = Answers(self.nodes, calibrations)
         self._message = MessageGraph.of(graph)
 
     @classmethod
@@ -91,6 +91,11 @@ class Predictor:
     def of(cls, method: Method, config: RunConfig, graph: Data, split: LinkSplit) -> Predictor:
         """Take a trained method, and calibrate it on the validation pairs of its split."""
         return cls(method, config, graph, calibrate(method, split))
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Return how scores of links become probabilities; None without validation edges."""
+        return None if self.calibrations is None else self.calibrations.links
 
     @property
     def num_nodes(self) -> int:
@@ -199,7 +204,7 @@ class Predictor:
     def ranks_all(self, exact: bool | None = None) -> bool:
         """Return whether recommendations come from all nodes, if ``exact`` does not say so."""
         by_size = self.num_nodes <= self.exact_up_to or not self.embeds
-        return by_size if exact is None else exact
+        return (by_size and not self._ranking.listed) if exact is None else exact
 
     def map(self, most: int, projection: Projection = "pca") -> NodeMap | None:
         """Lay out at most ``most`` nodes on a plane; None if the method has no embeddings."""
@@ -263,7 +268,7 @@ class Predictor:
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
         graph, new = extend(self.graph, self.nodes, NewFeatures.of(features, self.graph), edges)
-        return Predictor(self.method, self.config, graph, self.calibration), new
+        return Predictor(self.method, self.config, graph, self.calibrations), new
 
     def _ranked(
         self,
@@ -273,7 +278,8 @@ class Predictor:
         exact: bool | None,
         among: Tensor | None = None,
     ) -> list[Ranked]:
-        if among is not None or self.ranks_all(exact):
+        listed_known = self._ranking.listed and not exclude_known
+        if among is not None or self.ranks_all(exact) or listed_known:
             return self._ranking.exact(heads, k, exclude_known, among)
         return self._ranking.proposed(heads, k, exclude_known, self._count(k))
 
@@ -284,10 +290,17 @@ class Predictor:
     def _ranking(self) -> Ranking:
         encoded = self.method.encode(self._message)
         neighbors = Neighbors(self.known_edges)
+        listed = self.method.shortlists and self._message.undirected
         known = self.graph.get("negatives")
         ruled_out = None if known is None else self._neighbors_by(known)
         return Ranking(
-            self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding, ruled_out
+            self.method,
+            encoded,
+            neighbors,
+            self.num_nodes,
+            lambda: self._embedding,
+            listed,
+            ruled_out,
         )
 
     def _neighbors_by(self, pairs: Tensor) -> Neighbors:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from mgae.core.errors import TrainingError, UnsupportedError
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.base import Method
+from mgae.core.methods.base import Method, Stage
 from mgae.core.seeding import Generators
 from mgae.core.training.checkpoint import CheckpointStore, Snapshot
 
@@ -103,8 +103,37 @@ def fit(
         raise UnsupportedError(f"method {method.name!r} is not trained")
     graph = graph if isinstance(graph, MessageGraph) else MessageGraph.of(graph)
     generators = Generators(generators) if isinstance(generators, int) else generators
-    stepper = Stepper(method, learning_rate, weight_decay, clip)
-    state = State(stepper, generators, epochs, patience, eval_every)
+    settings = {
+        "epochs": epochs,
+        "patience": patience,
+        "learning_rate": learning_rate,
+        "weight_decay": weight_decay,
+        "clip": clip,
+        "schedule": schedule,
+        "eval_every": eval_every,
+    }
+    *earlier, last = method.stages(graph, generators)
+    for stage in earlier:  # short ones: a training that is resumed takes them again
+        _run_stage(stage, graph, {**settings, **stage.settings}, generators)
+    return _run_stage(
+        last, graph, {**settings, **last.settings}, generators, validate, checkpoints, on_epoch
+    )
+
+
+def _run_stage(
+    stage: Stage,
+    graph: MessageGraph,
+    settings: Mapping[str, Any],
+    generators: Generators,
+    validate: Callable[[], float] | None = None,
+    checkpoints: CheckpointStore | None = None,
+    on_epoch: OnEpoch = lambda record: None,
+) -> Fit:
+    """Train one stage to its end, and leave its method with the weights that count."""
+    method, epochs, schedule = stage.method, settings["epochs"], settings["schedule"]
+    stepper = Stepper(method, settings["learning_rate"], settings["weight_decay"], settings["clip"])
+    patience = epochs if stage.keep_last else settings["patience"]
+    state = State(stepper, generators, epochs, patience, settings["eval_every"], stage.keep_last)
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
         state.restore(saved)
         for record in state.history:
@@ -169,10 +198,17 @@ class State:
     """Everything that changes from epoch to epoch, and its way into a snapshot and back."""
 
     def __init__(
-        self, stepper: Stepper, generators: Generators, epochs: int, patience: int, eval_every: int
+        self,
+        stepper: Stepper,
+        generators: Generators,
+        epochs: int,
+        patience: int,
+        eval_every: int,
+        keep_last: bool = False,
     ) -> None:
         self.method, self.stepper, self.generators = stepper.method, stepper, generators
         self.epochs, self.patience, self.eval_every = epochs, patience, eval_every
+        self.keep_last = keep_last
         self.history: list[EpochRecord] = []
         self.best_epoch, self.best_score = 0, -math.inf
         self.best_weights = _copied(self.method.state_dict())
@@ -217,7 +253,9 @@ class State:
             self._check_finite("validation score", score)
         self.history.append(EpochRecord(epoch, loss, score))
         merit = -loss if validate is None else score
-        if merit is not None and merit > self.best_score:
+        if self.keep_last and merit is None:
+            merit = self.best_score
+        if merit is not None and (merit > self.best_score or self.keep_last):
             self.best_epoch, self.best_score = epoch, merit
             self.best_weights = _copied(self.method.state_dict())
 
