@@ -10,6 +10,7 @@ import tomli_w
 from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
 from mgae.evaluation.monitors import LOSS, monitored_recall
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
@@ -53,6 +54,7 @@ class RunConfig(Settings):
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
     runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
     input: InputSettings = InputSettings()
+    features: FeatureSettings = FeatureSettings()
     split: SplitSettings
     mask: SerializeAsAny[PartSettings] | None = None
     encoder: SerializeAsAny[PartSettings] | None = None

@@ -165,11 +165,8 @@ class Predictor:
         """
         require_positive("k", k)
         head = torch.tensor([self.nodes.position(node)])
-        if among is None:
-            (ranked,) = self._ranked(head, k, exclude_known, exact)
-        else:
-            tails = torch.unique(self._numbers(among))
-            (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
+        tails = None if among is None else torch.unique(self._numbers(among))
+        (ranked,) = self._ranked(head, k, exclude_known, exact, tails)
         return self._answers.recommendations(ranked)
 
     def recommend_all(
@@ -178,17 +175,20 @@ class Predictor:
         exclude_known: bool = True,
         exact: bool | None = None,
         on_share: OnShare = lambda share: None,
+        among: Iterable[Any] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the likeliest links of every node, some nodes at a time.
 
         Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
-        ``on_share`` gets the share that is done.
+        ``on_share`` gets the share that is done; ``among`` are the only nodes to recommend.
         """
         require_positive("k", k)
         at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
+        tails = None if among is None else torch.unique(self._numbers(among))
         for start in range(0, self.num_nodes, at_once):
             heads = torch.arange(start, min(start + at_once, self.num_nodes))
-            yield self._answers.batch(heads, self._ranked(heads, k, exclude_known, exact))
+            ranked = self._ranked(heads, k, exclude_known, exact, tails)
+            yield self._answers.batch(heads, ranked)
             on_share(int(heads[-1] + 1) / self.num_nodes)
 
     def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
@@ -271,10 +271,16 @@ class Predictor:
         return Predictor(self.method, self.config, graph, self.calibrations), new
 
     def _ranked(
-        self, heads: Tensor, k: int, exclude_known: bool, exact: bool | None
+        self,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool,
+        exact: bool | None,
+        among: Tensor | None = None,
     ) -> list[Ranked]:
-        if self.ranks_all(exact) or (self._ranking.listed and not exclude_known):
-            return self._ranking.exact(heads, k, exclude_known)
+        listed_known = self._ranking.listed and not exclude_known
+        if among is not None or self.ranks_all(exact) or listed_known:
+            return self._ranking.exact(heads, k, exclude_known, among)
         return self._ranking.proposed(heads, k, exclude_known, self._count(k))
 
     def _count(self, k: int) -> int:
@@ -285,9 +291,22 @@ class Predictor:
         encoded = self.method.encode(self._message)
         neighbors = Neighbors(self.known_edges)
         listed = self.method.shortlists and self._message.undirected
+        known = self.graph.get("negatives")
+        ruled_out = None if known is None else self._neighbors_by(known)
         return Ranking(
-            self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding, listed
+            self.method,
+            encoded,
+            neighbors,
+            self.num_nodes,
+            lambda: self._embedding,
+            listed,
+            ruled_out,
         )
+
+    def _neighbors_by(self, pairs: Tensor) -> Neighbors:
+        """Return the nodes that each node is paired with in ``pairs`` [2, n]."""
+        no_edge = torch.zeros(self._message.edge_index.size(1), dtype=torch.bool)
+        return Neighbors(joined(self._message.only(no_edge), pairs))
 
     @property
     def known_edges(self) -> MessageGraph:

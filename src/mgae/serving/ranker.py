@@ -32,6 +32,7 @@ class Ranking:
         neighbors: what to leave out if known edges are not wanted.
         embed: the embedding of all nodes, for candidates of a method without a decoder.
         listed: whether candidates are the method's own shortlists.
+        ruled_out: what to leave out always, known to be no edges; or None.
     """
 
     method: Method
@@ -40,6 +41,7 @@ class Ranking:
     num_nodes: int
     embed: Callable[[], Tensor]
     listed: bool = False
+    ruled_out: Neighbors | None = None
 
     def exact(
         self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
@@ -95,6 +97,8 @@ class Ranking:
         self, head: int, tails: Tensor, scores: Tensor, k: int, exclude_known: bool
     ) -> Ranked:
         left_out = tails == head
+        if self.ruled_out is not None:
+            left_out |= torch.isin(tails, self.ruled_out.of(head))
         if exclude_known:
             left_out |= torch.isin(tails, self.neighbors.of(head))
         kept = (~left_out).nonzero().squeeze(1)
