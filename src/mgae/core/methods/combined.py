@@ -179,6 +179,11 @@ class CombinedModel(Method):
             return
         self.link_weights.copy_(_only(LINK, len(self.link_weights)))
         self.rank_weights.copy_(_only(RANK, len(self.rank_weights)))
+        # A split may have taken a node's last edge, which the graph that is asked about has.
+        degree = torch.bincount(graph.edge_index.flatten(), minlength=graph.num_nodes)
+        positives, negatives = (
+            pairs[:, (degree[pairs] > 0).all(dim=0)] for pairs in (positives, negatives)
+        )
         if not (positives.size(1) and negatives.size(1)):
             return
         encoded = self.encode(graph)
