@@ -19,6 +19,7 @@ from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import Trial
 from mgae.serving import Predictor
 from tests.conftest import toy_data
+from tests.reliability import Tally
 
 STORED = Path(__file__).parent / "stored"
 CONFIG = RunConfig(
@@ -74,13 +75,14 @@ def flipped(content: bytes, bit: int) -> bytes:
     return bytes(changed)
 
 
-def test_every_flipped_bit_is_refused(finished: Path, tmp_path: Path) -> None:
+def test_every_flipped_bit_is_refused(finished: Path, tmp_path: Path, tally: Tally) -> None:
     folder, draw = tmp_path / "run", random.Random(0)
     shutil.copytree(finished, folder)
     read_all(folder)
     for name in files(folder):
         content = (folder / name).read_bytes()
         for bit in draw.sample(range(8 * len(content)), 4):
+            tally.add("flipped_bits")
             damage(folder / name, flipped(content, bit))
             with pytest.raises(MGAEError):
                 read_all(folder)
@@ -100,13 +102,16 @@ def spoiled(content: bytes, draw: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("rounds", [6, pytest.param(120, marks=pytest.mark.slow)])
-def test_damage_to_a_run_without_checksums_is_one_line(tmp_path: Path, rounds: int) -> None:
+def test_damage_to_a_run_without_checksums_is_one_line(
+    tmp_path: Path, rounds: int, tally: Tally
+) -> None:
     """Old runs may answer otherwise after a flipped bit, but never with a traceback."""
     folder, draw = tmp_path / "run", random.Random(rounds)
     shutil.copytree(STORED / "finished", folder)
     for name in files(folder):
         content = (folder / name).read_bytes()
         for _ in range(rounds):
+            tally.add("damaged_directories")
             damage(folder / name, spoiled(content, draw))
             try:
                 read_all(folder)

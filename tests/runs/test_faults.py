@@ -20,6 +20,7 @@ from mgae.data import atomic
 from mgae.runs.pipeline import evaluate, resume, run
 from mgae.runs.rundirectory import RunDirectory
 from tests.conftest import toy_data
+from tests.reliability import Tally
 from tests.runs.test_damage import CONFIG
 
 # Written once a run goes well, and the same whatever went wrong before.
@@ -103,7 +104,7 @@ CASES = [
 
 @pytest.mark.parametrize(("error", "step"), CASES)
 def test_every_failed_call_ends_in_the_same_bits(
-    tmp_path: Path, whole: dict[str, bytes], error: int | None, step: int
+    tmp_path: Path, whole: dict[str, bytes], error: int | None, step: int, tally: Tally
 ) -> None:
     for at in itertools.count(1, step):
         folder = tmp_path / f"run-{at}"
@@ -117,6 +118,7 @@ def test_every_failed_call_ends_in_the_same_bits(
                 assert os.strerror(error or 0) in str(problem), problem
         if faults.count < at:
             break
+        tally.add("kills" if error is None else "failed_calls")
         finish(folder)
         assert contents(folder) == whole, at
         evaluate(folder)

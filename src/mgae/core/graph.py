@@ -33,6 +33,7 @@ class MessageGraph:
         edge_weight: [m], or None.
         undirected: whether each edge has its reverse.
         by_source: the edges and weights sorted by source and then target, where they are at hand.
+        known_negatives: pairs that are known to be no edges [2, k], to train on; or None.
     """
 
     edge_index: Tensor
@@ -41,6 +42,7 @@ class MessageGraph:
     edge_weight: Tensor | None = None
     undirected: bool = True
     by_source: tuple[Tensor, Tensor | None] | None = None
+    known_negatives: Tensor | None = None
 
     @classmethod
     def of(cls, graph: Data) -> Self:

@@ -7,31 +7,35 @@ from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import pyarrow as pa
 from scipy import sparse
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, GraphError, UnknownName
 from mgae.data.checks import checked, plain_ids
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.datasets.catalogue import load_graph
-from mgae.data.features import KnownFeatures
-from mgae.data.ids import counted
+from mgae.data.features import Preparation, features, uneven_note
+from mgae.data.ids import Ids, Nodes, counted
 from mgae.data.io.assembly import assemble_graph, user_path
 from mgae.data.io.delimited import OnProgress
 from mgae.data.io.edges import EdgeList, edge_hints, edges_of_table
 from mgae.data.io.formats import edges_of_file, edges_of_matrix, edges_of_networkx
+from mgae.data.io.noderows import NodeRows
 from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import ArrowTable, arrow_table, open_table
 from mgae.registry import DATASETS
 
 _DEFAULTS = InputSettings()
 _LARGE = 1e6
+_PREPARING = FeatureSettings()
 
 
 def open_graph(
     graph: Any,
     settings: InputSettings | None = None,
     on_progress: OnProgress | None = None,
-    known: KnownFeatures | None = None,
+    preparing: FeatureSettings | Preparation | None = None,
 ) -> Data:
     """Return a checked graph.
 
@@ -40,25 +44,28 @@ def open_graph(
             or a table of edges (pandas, pyarrow).
         settings: how files and tables are read.
         on_progress: called with the stage and the share that is done.
-        known: the columns that a file's features must come in.
+        preparing: how features become numbers, or how they did in the training of a model.
 
     >>> open_graph("cora").num_nodes
     2708
     """
-    settings = settings or _DEFAULTS
+    settings, preparing = settings or _DEFAULTS, preparing or _PREPARING
     if not isinstance(graph, str | Path):
-        opened = as_graph(graph, settings)
+        opened = as_graph(graph, settings, preparing)
         # The object may be a dataset that was changed: the catalogue's checksum is not its own.
         opened.checksum = None
         return opened
     if str(graph) in DATASETS:
-        if keys := settings.model_dump(exclude_defaults=True):
-            names = ", ".join(f"input.{key}" for key in keys)
+        keys = [f"input.{key}" for key in settings.model_dump(exclude_defaults=True)]
+        if isinstance(preparing, FeatureSettings):
+            keys += [f"features.{key}" for key in preparing.model_dump(exclude_defaults=True)]
+        if keys:
+            names = ", ".join(keys)
             raise ConfigError(f"{names} is for files, and {graph} is a dataset: leave it out")
         return load_graph(str(graph))
     path = user_path(graph)
     if os.path.exists(path):  # noqa: PTH110 - a name that is too long for a file is none
-        return read_graph(path, settings, on_progress, known)
+        return read_graph(path, settings, on_progress, preparing)
     if path.suffix or len(path.parts) > 1:
         raise GraphError(
             f"there is no file {str(graph)[:200]}: give a path, or a name that mgae datasets lists"
@@ -70,21 +77,21 @@ def read_graph(
     path: str | Path,
     settings: InputSettings = _DEFAULTS,
     on_progress: OnProgress | None = None,
-    known: KnownFeatures | None = None,
+    preparing: FeatureSettings | Preparation = _PREPARING,
 ) -> Data:
     """Return a checked graph from a file of edges, and the tables that ``settings`` name.
 
     The kind of file follows from its ending and its first bytes: GraphML, GEXF, GML, Pajek, npz,
     Matrix Market, Parquet, Feather, or text with any delimiter. Nodes are in the order of their
     ids, so that the format and the order of rows do not matter. The graph has ``name``,
-    ``node_ids`` and ``notes``, remarks for the user; with features ``x`` and ``feature_names``;
-    with labels ``y`` (-1 without one) and ``class_names``.
+    ``node_ids`` and ``notes``, remarks for the user; with features ``x``, ``feature_names`` and
+    ``preparation``; with labels ``y`` (-1 without one) and ``class_names``.
 
     Args:
         path: the file of edges.
         settings: further files, and how all are read.
         on_progress: called with the stage and the share of it that is done, from any thread.
-        known: the columns that a model was trained on; by default the table's own.
+        preparing: how features become numbers, or how they did in the training of a model.
 
     Raises:
         GraphError: if a file cannot be read, with its line and what to do.
@@ -97,13 +104,18 @@ def read_graph(
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
     name = Path(path.name.removesuffix(".gz")).stem
-    return assemble_graph(edges, name, settings, on_progress, known)
+    return assemble_graph(edges, name, settings, on_progress, preparing)
 
 
-def as_graph(obj: Any, settings: InputSettings = _DEFAULTS) -> Data:
+def as_graph(
+    obj: Any,
+    settings: InputSettings = _DEFAULTS,
+    preparing: FeatureSettings | Preparation = _PREPARING,
+) -> Data:
     """Return a checked graph from an object, which is not changed.
 
-    A PyG ``Data`` keeps its nodes, directions and features; a networkx graph, a scipy sparse
+    A PyG ``Data`` keeps its nodes, directions and, unless ``preparing`` asks for a scale, its
+    features; a networkx graph, a scipy sparse
     matrix, or a table of edges (pyarrow, pandas, or what has their protocols) is read as a file
     of the same content would be.
 
@@ -115,9 +127,9 @@ def as_graph(obj: Any, settings: InputSettings = _DEFAULTS) -> Data:
     ['a', 'b', 'c']
     """
     if isinstance(obj, Data):
-        return _checked_data(obj, settings)
+        return _checked_data(obj, settings, preparing)
     settings.refuse_unused()
-    return assemble_graph(_edges(obj, settings), "graph", settings, _ignore_progress)
+    return assemble_graph(_edges(obj, settings), "graph", settings, _ignore_progress, preparing)
 
 
 def _edges(obj: Any, settings: InputSettings) -> EdgeList:
@@ -128,8 +140,10 @@ def _edges(obj: Any, settings: InputSettings) -> EdgeList:
     return edges_of_table(ArrowTable("the table", arrow_table(obj)), settings)
 
 
-def _checked_data(data: Data, settings: InputSettings) -> Data:
-    for field in ("features", "labels"):
+def _checked_data(
+    data: Data, settings: InputSettings, preparing: FeatureSettings | Preparation
+) -> Data:
+    for field in ("features", "labels", "negatives"):
         if getattr(settings, field) is not None:
             raise GraphError(f"input.{field} does not go with a PyG Data: put it into the Data")
     graph = checked(data)
@@ -140,16 +154,32 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
     graph.notes = list(data.get("notes") or [])
     if data.get("edge_attr") is not None:
         graph.notes.append("the graph: edge_attr ignored (weights come by edge_weight)")
-    if (
-        graph.x is not None
-        and (largest := float(graph.x.abs().max() if graph.x.numel() else 0)) > _LARGE
-    ):
-        graph.notes.append(
-            f"the graph: features as large as {largest:.0e} make scores meaningless: scale them"
-        )
     if dropped:
         graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
+    if graph.x is not None:
+        graph.notes += _scaled(graph, preparing)
+        largest = float(graph.x.abs().max()) if graph.x.numel() else 0.0
+        if largest > _LARGE:
+            graph.notes.append(
+                f"the graph: features as large as {largest:.0e} make scores meaningless: scale them"
+            )
     return graph
+
+
+def _scaled(graph: Data, preparing: FeatureSettings | Preparation) -> list[str]:
+    """Scale the features of a ``Data`` if that is asked for, and return notes."""
+    if isinstance(preparing, FeatureSettings) and preparing.untouched:
+        return uneven_note(graph.x)
+    names = graph.get("feature_names") or [f"x{number}" for number in range(graph.x.size(1))]
+    table = ArrowTable(
+        "the graph's x", pa.table(dict(zip(names, graph.x.t().numpy(), strict=True)))
+    )
+    rows = NodeRows(table, Ids.of([pa.chunked_array([range(graph.num_nodes)])], table.locate),
+                    tuple(names), tuple(table.table.columns))  # fmt: skip
+    prepared = features(rows, Nodes.of(rows.ids), "refuse", preparing)
+    graph.x, graph.preparation = prepared.x, prepared.preparation
+    graph.feature_names = prepared.preparation.names
+    return prepared.notes
 
 
 def _ignore_progress(stage: str, share: float) -> None:

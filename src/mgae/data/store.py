@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,11 +17,14 @@ from mgae.data.atomic import read_tensors, write_atomically, write_json, write_t
 from mgae.data.checks import checked
 from mgae.data.damage import DAMAGE, reason
 from mgae.data.datasets.catalogue import load_graph
+from mgae.data.features import PREPARATION_FILES, Preparation
 
 # What is known of a graph besides its tensors and ids.
 _FACTS = ("name", "class_names", "feature_names")
-_FACTS_FORM = TypeAdapter(dict[Literal["name", "class_names", "feature_names"], str | list[Any]])
-GRAPH_FILES = ("source.json", "tensors.safetensors", "facts.json", "nodes.parquet")
+_FACTS_FORM = TypeAdapter(dict[str, str | list[Any] | dict[str, Any]])
+GRAPH_FILES = (
+    "source.json", "tensors.safetensors", "facts.json", "nodes.parquet", *PREPARATION_FILES
+)  # fmt: skip
 
 
 def save_graph(graph: Data, folder: Path) -> None:
@@ -35,6 +38,8 @@ def save_graph(graph: Data, folder: Path) -> None:
     write_tensors(folder / "tensors.safetensors", tensors)
     facts = {key: graph.get(key) for key in _FACTS if graph.get(key) is not None}
     write_json(folder / "facts.json", facts)
+    if graph.get("preparation") is not None:
+        graph.preparation.save(folder)
     ids = pa.table({"node_id": pa.array(graph.node_ids)})
     write_atomically(folder / "nodes.parquet", lambda partial: pq.write_table(ids, partial))
 
@@ -54,9 +59,12 @@ def stored_graph(folder: Path) -> Data:
             return graph
         node_ids = pq.read_table(folder / "nodes.parquet")["node_id"].to_pylist()
         tensors = read_tensors(folder / "tensors.safetensors")
-        facts = _FACTS_FORM.validate_python(
+        facts: dict[str, Any] = _FACTS_FORM.validate_python(
             json.loads((folder / "facts.json").read_text(encoding="utf-8"))
         )
+        if unknown := facts.keys() - set(_FACTS):
+            raise ValueError(f"facts.json has {', '.join(sorted(unknown))}, which is unknown")
+        facts["preparation"] = Preparation.load(folder)
         graph = Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids))
         return checked(graph)
     except DAMAGE as error:

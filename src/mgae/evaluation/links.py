@@ -15,7 +15,7 @@ from mgae.core.methods.base import Method
 from mgae.data.splits.links import LinkSplit
 from mgae.evaluation import metrics
 from mgae.evaluation.monitors import LOSS, monitored_recall
-from mgae.evaluation.ranking import recall_at
+from mgae.evaluation.ranking import recall_names, recalls_at
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)
@@ -66,15 +66,17 @@ def evaluate_links(
         # Too large a step has ruined the weights; the training loop says what to do.
         names = [
             *wanted,
-            *map("recall@{}".format, recalls),
+            *(f"{name}@{k}" for name in recall_names(visible) for k in recalls),
             *(() if hard is None else HARD_METRICS),
         ]
         return dict.fromkeys(names, math.nan)
     figures = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
-    for k in dict.fromkeys(recalls):
-        figures[f"recall@{k}"] = 100 * recall_at(k, method, encoded, visible, positives)
+    if recalls:
+        shares = recalls_at(tuple(dict.fromkeys(recalls)), method, encoded, visible, positives)
+        figures |= {name: 100 * share for name, share in shares.items()}
     if hard is not None:
-        figures |= _hard_figures(positive, _hard_scores(method, encoded, hard))
+        ranked = method.rank_links(encoded, positives)
+        figures |= _hard_figures(ranked, _hard_scores(method, encoded, hard))
     return figures
 
 
@@ -82,7 +84,7 @@ def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
     """Return scores [n, m] of pairs [2, n, m]; a missing pair scores -inf."""
     there = pairs[0] >= 0
     scores = torch.full(there.shape, -math.inf)
-    scores[there] = method.score_links(encoded, pairs[:, there]).float()
+    scores[there] = method.rank_links(encoded, pairs[:, there]).float()
     return scores
 
 

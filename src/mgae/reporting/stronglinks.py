@@ -17,6 +17,7 @@ from mgae.serving.predictor import Predictor
 
 _MOST_PATHS = 5_000_000
 _MOST_SCORED = 40_000
+_MOST_WALKED = 4_000  # by a method for which a pair is a walk through the graph
 _LINKS_PER_NODE = 2
 _NAMED = 4
 
@@ -57,7 +58,8 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     """Rank pairs with a common neighbor; no node stands in more than two of them."""
     joined = edge_matrix(MessageGraph.of(predictor.graph))
     heads = _affordable(joined)
-    pairs, count = _candidates(joined, heads, predictor.known_edges)
+    most_scored = _MOST_WALKED if predictor.method.shortlists else _MOST_SCORED
+    pairs, count = _candidates(joined, heads, predictor.known_edges, most_scored)
     ids = predictor.node_ids
     scores = predictor.score_numbers(torch.from_numpy(pairs))
     chosen = _varied(pairs, scores.logit, most)
@@ -68,7 +70,7 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
 
 
 def _candidates(
-    joined: sp.csr_array, heads: np.ndarray, known: MessageGraph
+    joined: sp.csr_array, heads: np.ndarray, known: MessageGraph, most: int
 ) -> tuple[np.ndarray, int]:
     """Return pairs [2, n] two steps apart, rarer common neighbors first, and their count."""
     degree = np.maximum(joined.sum(axis=0), 1)
@@ -81,7 +83,7 @@ def _candidates(
         pairs, weight = np.concatenate([pairs, pairs[::-1]], axis=1), np.tile(weight, 2)
     is_new = ~np.isin(pairs[1] * known.num_nodes + pairs[0], known.edge_keys.numpy())
     pairs, weight = pairs[:, is_new], weight[is_new]
-    order = np.argsort(-weight, kind="stable")[:_MOST_SCORED]
+    order = np.argsort(-weight, kind="stable")[:most]
     return pairs[:, order], pairs.shape[1]
 
 

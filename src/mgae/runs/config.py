@@ -10,6 +10,7 @@ import tomli_w
 from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
 from mgae.evaluation.monitors import LOSS, monitored_recall
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
@@ -56,6 +57,7 @@ class RunConfig(Settings):
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
     runs: int = Field(1, ge=1, le=10_000, description="runs; run k has seed + k and a fresh model")
     input: InputSettings = InputSettings()
+    features: FeatureSettings = FeatureSettings()
     split: SplitSettings
     mask: SerializeAsAny[PartSettings] | None = None
     encoder: SerializeAsAny[PartSettings] | None = None
@@ -148,7 +150,9 @@ def _dataset(graph: Any) -> Mapping[str, Any]:
 
 
 def _complete_parts(config: dict[str, Any]) -> None:
-    config["method"] = _part(METHODS, config.get("method", "mgae"), {})
+    # The paper's own graphs have the paper's method, whoever else's the one that is best there.
+    own = config["task"] == "links" and not _dataset(config.get("graph", "cora"))
+    config["method"] = _part(METHODS, config.get("method", "combined" if own else "mgae"), {})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():
         default = method.extras["parts"].get(name)

@@ -75,8 +75,16 @@ class Shortlist:
     values: Floats
 
 
+def column_names(with_features: bool) -> tuple[str, ...]:
+    """Return the names of the columns of evidence; that of a node's own features is the last."""
+    own, *smoothed = SmoothedFeatures.names
+    return (*NAMES, *smoothed, own) if with_features else NAMES
+
+
 class Evidence:
     """The evidence of any pair on one visible graph; directions and weights do not count.
+
+    What is not known is NaN: all but their own features, if one of two nodes has no edges.
 
     Args:
         graph: the visible edges.
@@ -102,7 +110,7 @@ class Evidence:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns of the evidence."""
-        return NAMES if self.features is None else NAMES + self.features.names
+        return column_names(self.features is not None)
 
     @property
     def block(self) -> int:
@@ -264,8 +272,14 @@ class _Block:
             np.abs(size[heads] - size[tails]),
         ]
         if of.features is not None:
-            columns += of.features.cosines(heads, tails)
-        return np.stack(columns, axis=1, dtype=np.float32, casting="unsafe")
+            own, *smoothed = of.features.cosines(heads, tails)
+            columns += [*smoothed, own]
+        values = np.stack(columns, axis=1, dtype=np.float32, casting="unsafe")
+        # Of a node without edges nothing is known but its own features: neither that it is far
+        # from all others, nor that an edge of it must have been hidden.
+        unknown = (of.degree[heads] == 0) | (of.degree[tails] == 0)
+        values[unknown, : len(of.names) - (of.features is not None)] = np.nan
+        return values
 
     def likely(self, count: int) -> tuple[Indices, Indices]:
         """Return (which head, tail) of the union of the best ``count`` by each score."""

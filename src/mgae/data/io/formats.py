@@ -79,7 +79,7 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
         tuple(
             f"{where}: {note}" for note in _remarks(graph, settings.directed, attributes - {weight})
         ),
-    )
+    ).signed(settings.weights)
 
 
 def _refuse_columns(settings: InputSettings, keys: str, reason: str) -> None:
@@ -155,7 +155,9 @@ def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int
     nodes = Ids(texts, (np.arange(len(texts)),), lambda node: f"{where}, node {node + first}")
     weight = None if (entries.data == 1).all() else entries.data.astype(np.float64)
     weight = None if weight is None else checked_weights(weight, locate)
-    return EdgeList(where, Ids(texts, (row, column), locate), weight, nodes)
+    return EdgeList(where, Ids(texts, (row, column), locate), weight, nodes).signed(
+        settings.weights
+    )
 
 
 def _read_npz(stream: IO[bytes]) -> Any:

@@ -24,9 +24,13 @@ class InputSettings(Settings):
 
     features: str | None = Field(None, description="a table with a row of features per node")
     labels: str | None = Field(None, description="a table with a label per node")
+    negatives: str | None = Field(None, description="pairs that are known to be no edges")
     source_column: str | None = Field(None, description="the edges' source: a name, or a number")
     target_column: str | None = Field(None, description="the edges' target: a name, or a number")
     weight_column: str | None = Field(None, description="the edges' weight: a name, or a number")
+    weights: Literal["refuse", "abs", "drop"] = Field(
+        "refuse", description="negative weights: refused, without their sign, or without the edge"
+    )
     id_column: str | None = Field(None, description="the node's id in features and labels")
     label_column: str | None = Field(None, description="the label's column")
     directed: bool = Field(False, description="whether an edge has a direction")
@@ -41,7 +45,7 @@ class InputSettings(Settings):
         Raises:
             ConfigError: at the first such setting.
         """
-        for key in ("features", "labels"):
+        for key in ("features", "labels", "negatives"):
             if getattr(self, key) == "":
                 raise ConfigError(f"input.{key} is empty: name a file, or leave it out")
         for key, files in _APPLIES_TO.items():
