@@ -44,7 +44,7 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
     [
         ({"mask": {"ratio": 1.2}}, "mask.ratio must be a number in [0, 1), got 1.2"),
         ({"mask": {"ratio": "much"}}, "mask.ratio must be a number in [0, 1), got 'much'"),
-        ({"runs": 0}, "runs must be an integer ≥ 1, got 0"),
+        ({"runs": 0}, "runs must be an integer in [1, 10000], got 0"),
         (
             {"train": {"learning_rate": 0}},
             "train.learning_rate must be a number in (0, 100]",
@@ -63,7 +63,7 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
         ({"mask": {"rato": 0.5}}, "(did you mean mask.ratio?)"),
         ({"trian": {}}, "(did you mean train?)"),
         ({"train": {"epoch": 3}}, "(did you mean train.epochs?)"),
-        ({"mask": 3}, "mask must be a table or a name, got 3"),
+        ({"mask": 3}, "mask must be a section or a name, got 3"),
         ({"encoder": {"kind": 3}}, "encoder.kind must be one of"),
         ({"method": "common-neighbors", "mask": "directed"}, "'common-neighbors' has no mask"),
         ({"evaluation": {"hits": [0]}}, "evaluation.hits"),
