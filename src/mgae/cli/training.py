@@ -65,6 +65,10 @@ def train(
         float | None,
         typer.Option(metavar="GB", help="Memory to stay below. [default: what is free]"),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Time that training may take, as 90s, 10m or 1h."),
+    ] = None,
     check_features: Annotated[
         bool,
         typer.Option(
@@ -106,6 +110,7 @@ def train(
             patience=patience,
             learning_rate=learning_rate,
             memory_limit_gb=memory_limit,
+            budget=budget,
         ),
     }
     if resume is not None:

@@ -230,6 +230,8 @@ METHODS.add(
         "weight_decay": 5e-5,
         "schedule": "cosine",
         "eval_every": 5,
+        "step_size": 4096,
+        "max_pairs": 12_000_000,
     },
 )
 METHODS.add(

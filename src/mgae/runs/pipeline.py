@@ -19,6 +19,7 @@ from mgae.data.splits.hard import too_costly
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
 from mgae.registry import DATASETS
+from mgae.runs.budget import shortened
 from mgae.runs.config import RunConfig
 from mgae.runs.featureworth import worth_of_features
 from mgae.runs.folders import check_free
@@ -100,8 +101,9 @@ def run_opened(
     if config.task == "nodes":
         require_labels(graph)
     message = MessageGraph.of(graph)
+    config, fewer = shortened(config, message)
     config, changed = fitted(config, message)
-    for note in (changed, _too_few(config, message), _not_hard(config, graph, message)):
+    for note in (fewer, changed, _too_few(config, message), _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)

@@ -101,6 +101,7 @@ class Trial:
             weight_decay=train.weight_decay,
             clip=train.clip,
             schedule=train.schedule,
+            budget=train.budget,
             eval_every=train.eval_every,
             validate=validator(self.method, self.split, train.monitor, self.config.evaluation.hits),
             generators=self.generators,

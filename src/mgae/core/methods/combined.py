@@ -38,7 +38,8 @@ PARTS = ("link", "rank", "network")
 HEURISTICS = ("common neighbors", "adamic-adar", "resource allocation", "l3", "pagerank", "katz")
 _RANKED_EDGES = 500  # validation edges whose ends have their shortlists scored
 _TOP = 10
-_SURE = 1.0  # standard errors by which another choice must be better
+_SHARES = (0.25, 0.5, 0.75, 1.0)  # of the way from the evidence to the fitted weights
+_DOUBT = 0.5  # standard errors by which a gain over the evidence alone counts less
 _PENALTY = 1e-3
 _DRAWS = 200  # of the bootstrap
 _EVIDENCE_SETTINGS = {
@@ -178,6 +179,11 @@ class CombinedModel(Method):
             return
         self.link_weights.copy_(_only(LINK, len(self.link_weights)))
         self.rank_weights.copy_(_only(RANK, len(self.rank_weights)))
+        # A split may have taken a node's last edge, which the graph that is asked about has.
+        degree = torch.bincount(graph.edge_index.flatten(), minlength=graph.num_nodes)
+        positives, negatives = (
+            pairs[:, (degree[pairs] > 0).all(dim=0)] for pairs in (positives, negatives)
+        )
         if not (positives.size(1) and negatives.size(1)):
             return
         encoded = self.encode(graph)
@@ -226,8 +232,7 @@ def _only(source: int, count: int) -> Tensor:
 
 def _choose_link(edges: Tensor, others: Tensor, columns: list[int]) -> Tensor:
     """Return the weights by which edges [n, S] are told best from other pairs [m, S]."""
-    both = _logistic(edges, others)
-    choices = [both, *(_only(source, edges.size(1)) for source in (LINK, NETWORK, *columns))]
+    choices = _choices(LINK, _logistic(edges, others), [NETWORK, *columns])
     generator = torch.Generator().manual_seed(0)
     drawn = [_drawn(len(part), generator) for part in (edges, others)]
 
@@ -248,8 +253,7 @@ def _choose_rank(contests: Contests, values: Tensor, columns: list[int]) -> Tens
     """Return the weights by which hidden edges come first on shortlists with sources [n, S]."""
     if not len(contests.edge):
         return _only(RANK, values.size(1))
-    both = _softmax(contests, values)
-    choices = [both, *(_only(source, values.size(1)) for source in (RANK, LINK, *columns))]
+    choices = _choices(RANK, _softmax(contests, values), [LINK, *columns])
     drawn = _drawn(len(contests.edge), torch.Generator().manual_seed(0))
 
     def merit(weights: Tensor) -> tuple[float, Tensor]:
@@ -259,15 +263,20 @@ def _choose_rank(contests: Contests, values: Tensor, columns: list[int]) -> Tens
     return _best(choices, [merit(weights) for weights in choices])
 
 
+def _choices(evidence: int, fitted: Tensor, others: list[int]) -> list[Tensor]:
+    """Return what may be scored: the evidence, mixtures with the fitted weights, single sources."""
+    alone = _only(evidence, len(fitted))
+    mixtures = [torch.lerp(alone, fitted, share) for share in _SHARES]
+    return [alone, *mixtures, *(_only(source, len(fitted)) for source in others)]
+
+
 def _best(choices: list[Tensor], merits: list[tuple[float, Tensor]]) -> Tensor:
-    """Return the first choice unless another is better by more than chance; then the best."""
-    chosen, sure = choices[0], 0.0
-    for weights, (mean, draws) in zip(choices[1:], merits[1:], strict=True):
-        gain = mean - merits[0][0]
-        error = float((draws - merits[0][1]).std())
-        if gain > _SURE * error + 1e-9 and gain > sure:
-            chosen, sure = weights, gain
-    return chosen
+    """Return the choice with the largest gain over the first one, less what chance may give."""
+    first, draws_of_first = merits[0]
+    gains = [
+        mean - first - _DOUBT * float((draws - draws_of_first).std()) for mean, draws in merits
+    ]
+    return choices[int(np.argmax(gains))]
 
 
 def _drawn(count: int, generator: torch.Generator) -> Tensor:
