@@ -34,6 +34,7 @@ def compare(
     weight_column: flags.WeightColumn = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     set_: Annotated[
         list[str] | None,
@@ -57,6 +58,7 @@ def compare(
     table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        bipartite=bipartite,
     )  # fmt: skip
     chosen = {
         "task": task,

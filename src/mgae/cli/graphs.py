@@ -64,6 +64,7 @@ def inspect(
     weight_column: flags.WeightColumn = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the degrees into this file.")
@@ -85,6 +86,7 @@ def inspect(
     given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        bipartite=bipartite,
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
         data = open_graph(graph, InputSettings(**given), progress.on_share)

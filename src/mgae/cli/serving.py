@@ -36,6 +36,7 @@ def embed(
     weight_column: flags.WeightColumn = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     number: Seed = 0,
     quiet: Quiet = False,
@@ -49,6 +50,7 @@ def embed(
     given = flags.input_table(
         features=features, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        bipartite=bipartite,
     )  # fmt: skip
     if given and graph is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} needs --graph")
@@ -196,7 +198,7 @@ def _print(node: Any, what: str, rows: list[dict[str, Any]], as_json: bool) -> N
     if shown:
         print_rows(shown, tuple(shown[0]))
     else:
-        typer.echo(f"no {what}: {node} is joined to every other node already")
+        typer.echo(f"no {what}: {node} is joined to every node that it could be joined to")
 
 
 def _plain(value: Any) -> Any:

@@ -51,6 +51,7 @@ def train(
     weight_column: flags.WeightColumn = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     memory_limit: Annotated[
         float | None,
@@ -74,6 +75,7 @@ def train(
     table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        bipartite=bipartite,
     )  # fmt: skip
     chosen = {
         "graph": graph,

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mgae.core.ops.sparse import Adjacency, SparseMatrix
+from mgae.core.sides import Sides
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -33,6 +34,7 @@ class MessageGraph:
         edge_weight: [m], or None.
         undirected: whether each edge has its reverse.
         by_source: the edges and weights sorted by source and then target, where they are at hand.
+        side: 0 or 1 for each node of a bipartite graph [num_nodes], as `Sides` has it, or None.
     """
 
     edge_index: Tensor
@@ -41,6 +43,7 @@ class MessageGraph:
     edge_weight: Tensor | None = None
     undirected: bool = True
     by_source: tuple[Tensor, Tensor | None] | None = None
+    side: Tensor | None = None
 
     @classmethod
     def of(cls, graph: Data) -> Self:
@@ -60,6 +63,7 @@ class MessageGraph:
             x=None if graph.x is None else _ready(graph.x.float()),
             edge_weight=weight,
             undirected=bool(undirected),
+            side=graph.get("side"),
         )
 
     def only(self, kept: Tensor, *, undirected: bool | None = None) -> Self:
@@ -88,6 +92,11 @@ class MessageGraph:
         order = torch.argsort(self.edge_index[0], stable=True)
         # Turned around, the edges of an undirected graph are the same list.
         return order, self.edge_index.flip(0) if self.undirected else self.edge_index[:, order]
+
+    @cached_property
+    def sides(self) -> Sides | None:
+        """The two sides of a bipartite graph."""
+        return None if self.side is None else Sides(self.side)
 
     @property
     def num_features(self) -> int:

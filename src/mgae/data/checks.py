@@ -22,7 +22,8 @@ def checked(data: Data) -> Data:
     Ids in range, no duplicate edge (weights of duplicates are added), no self-loop, finite
     features, edges sorted by target and then source, at least two nodes and one edge.
     ``undirected`` says whether every edge is there in both directions; ``node_ids`` are the user's
-    own ids.
+    own ids; ``side``, if there is one, says which of two sides each node is on, and every edge
+    joins the two.
 
     Raises:
         GraphError: if the graph cannot be brought into that form.
@@ -39,6 +40,8 @@ def checked(data: Data) -> Data:
     graph.num_nodes, graph.node_ids = num_nodes, _node_ids(data, num_nodes)
     graph.edge_index, graph.edge_weight = edge_index, weight
     graph.undirected = _is_undirected(edge_index, weight, num_nodes)
+    if graph.get("side") is not None:
+        graph.side = _side(graph.side, edge_index, num_nodes, graph.undirected)
     if graph.x is not None:
         graph.x = _features(graph.x, num_nodes)
     if graph.y is not None and graph.y.shape[:1] != (num_nodes,):
@@ -159,6 +162,22 @@ def _weight(data: Data) -> Tensor | None:
     if not bool(torch.isfinite(weight).all()) or bool((weight < 0).any()):
         raise GraphError("edge_weight must be finite and not negative")
     return weight
+
+
+def _side(side: Tensor, edge_index: Tensor, num_nodes: int, undirected: bool) -> Tensor:
+    side = torch.as_tensor(side)
+    if side.shape != (num_nodes,):
+        raise GraphError(f"side must have the shape [{num_nodes}], got {tuple(side.shape)}")
+    side = side.to(torch.int8)
+    if not bool(torch.isin(side, torch.tensor([-1, 0, 1], dtype=torch.int8)).all()):
+        raise GraphError(f"side must be 0 or 1 (-1: unknown), got {int(side.abs().max())}")
+    if not undirected:
+        raise GraphError("a graph with side must have each edge in both directions: to_undirected")
+    within = (side[edge_index[0]] ^ side[edge_index[1]]) != 1
+    if bool(within.any()):
+        source, target = edge_index[:, within][:, 0].tolist()
+        raise GraphError(f"every edge must join side 0 to side 1, got the edge {source} – {target}")
+    return side
 
 
 def _features(x: Tensor, num_nodes: int) -> Tensor:

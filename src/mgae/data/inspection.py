@@ -27,6 +27,7 @@ def inspect_graph(graph: Data) -> dict[str, Any]:
         **statistics(graph),
         "directed": not graph.undirected,
         "weighted": graph.edge_weight is not None,
+        "sides": _sides(graph),
         "isolated": int((degree == 0).sum()),
         **_components(graph),
         "degree": {
@@ -97,6 +98,14 @@ def _components(graph: Data) -> dict[str, int]:
     matrix = sp.csr_array((np.ones(source.size, dtype=np.int8), (source, target)), shape=shape)
     count, member = connected_components(matrix, directed=False)
     return {"components": int(count), "largest_component": int(np.bincount(member).max())}
+
+
+def _sides(graph: Data) -> dict[str, int] | None:
+    """Return how many nodes are on each side of a bipartite graph."""
+    if graph.get("side") is None:
+        return None
+    names = graph.get("side_names") or ["side 0", "side 1"]
+    return {name: int((graph.side == number).sum()) for number, name in enumerate(names)}
 
 
 def _unlabeled(y: Tensor) -> int:

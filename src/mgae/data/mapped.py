@@ -27,7 +27,7 @@ def write_mapped(graph: MessageGraph, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "graph.json").unlink(missing_ok=True)
     arrays = {name: getattr(graph, name) for name in ("edge_index", *_DERIVED)}
-    arrays |= {"edge_weight": graph.edge_weight, **_feature_arrays(graph.x)}
+    arrays |= {"edge_weight": graph.edge_weight, "side": graph.side, **_feature_arrays(graph.x)}
     names = [name for name, array in arrays.items() if array is not None]
     for name in names:
         write_atomically(folder / f"{name}.npy", partial(_write_array, arrays[name]))
@@ -50,7 +50,9 @@ def mapped_graph(folder: Path) -> MessageGraph:
         }
         num_nodes, edge_index = facts["num_nodes"], arrays["edge_index"]
         x, weight = _features(arrays, facts), arrays.get("edge_weight")
-        graph = MessageGraph(edge_index, num_nodes, x, weight, facts["undirected"])
+        graph = MessageGraph(
+            edge_index, num_nodes, x, weight, facts["undirected"], side=arrays.get("side")
+        )
         # A cached property looks here first, and does not compute what the files have.
         vars(graph).update({name: arrays[name] for name in _DERIVED})
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
+import torch
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, GraphError, UnknownName
@@ -130,7 +135,7 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
     for field in ("features", "labels"):
         if getattr(settings, field) is not None:
             raise GraphError(f"input.{field} does not go with a PyG Data: put it into the Data")
-    graph = checked(data)
+    graph = checked(_with_sides(data, settings))
     # Not in `checked`: the nodes that a predictor adds have ids which are never written.
     graph.node_ids = plain_ids(graph.node_ids)
     dropped = data.edge_index.size(1) - graph.edge_index.size(1)
@@ -141,6 +146,38 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
     if dropped:
         graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
     return graph
+
+
+def _with_sides(data: Data, settings: InputSettings) -> Data:
+    """Divide the nodes of a ``Data`` into sides, if `input.bipartite` asks for it or against it."""
+    if settings.bipartite == "auto" or (settings.bipartite == "yes" and "side" in data):
+        return data
+    changed = copy.copy(data)
+    changed.side = None if settings.bipartite == "no" else two_colors(checked(data))
+    return changed
+
+
+def two_colors(data: Data) -> Tensor:
+    """Return the side of each node [n], 0 for the first node of each component; -1 without edges.
+
+    Raises:
+        GraphError: if the graph has an odd cycle, so that its nodes are on no two sides.
+
+    >>> two_colors(Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=4)).tolist()
+    [0, 1, 0, -1]
+    """
+    size = int(data.num_nodes or 0)
+    source, target = data.edge_index.numpy()
+    ones = np.ones(source.size, np.int8)
+    # An edge joins the two copies of its ends: with an odd cycle both copies are in one component.
+    ends = np.r_[source, source + size], np.r_[target + size, target]
+    double = sparse.coo_array((np.r_[ones, ones], ends), shape=(2 * size, 2 * size))
+    member = connected_components(double, directed=False)[1]
+    if (odd := np.flatnonzero(member[:size] == member[size:])).size:
+        raise GraphError(f"the graph is not bipartite: node {odd[0]} is on a cycle of odd length")
+    side = (member[:size] > member[size:]).astype(np.int8)
+    side[np.setdiff1d(np.arange(size), np.r_[source, target])] = -1
+    return torch.from_numpy(side)
 
 
 def _ignore_progress(stage: str, share: float) -> None:

@@ -14,8 +14,8 @@ from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.data.splits.links import LinkSplit
 from mgae.evaluation import metrics
-from mgae.evaluation.monitors import LOSS, monitored_recall
-from mgae.evaluation.ranking import recall_at
+from mgae.evaluation.monitors import LOSS, monitored_rank
+from mgae.evaluation.ranking import ranking_figures, ranking_metrics
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)
@@ -48,11 +48,13 @@ def evaluate_links(
     wanted: dict[str, LinkMetric],
     val_edges_as_input: bool = False,
     recalls: Sequence[int] = (),
+    max_users: int = 0,
 ) -> dict[str, float]:
     """Return metrics in percent on ``val`` or ``test``, encoded from the message edges.
 
     ``val_edges_as_input`` adds the validation edges when the test is encoded. ``recalls`` asks for
-    ``recall@K`` of these K. Where the part has hard negatives, there are ``hard_mrr`` and
+    ``recall@K`` of these K; in a bipartite graph for the mean of ``max_users`` users (0: all), and
+    for ``ndcg@K`` too. Where the part has hard negatives, there are ``hard_mrr`` and
     ``hard_hits@K`` too.
     """
     if not split.pairs(part)[0].size(1):
@@ -66,13 +68,18 @@ def evaluate_links(
         # Too large a step has ruined the weights; the training loop says what to do.
         names = [
             *wanted,
-            *map("recall@{}".format, recalls),
+            *(name for k in recalls for name in ranking_metrics(k, visible.sides is not None)),
             *(() if hard is None else HARD_METRICS),
         ]
         return dict.fromkeys(names, math.nan)
     figures = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
-    for k in dict.fromkeys(recalls):
-        figures[f"recall@{k}"] = 100 * recall_at(k, method, encoded, visible, positives)
+    if recalls:
+        # An item that a user has chosen between training and test is no answer for the test.
+        known = split.val if part == "test" else None
+        ranked = ranking_figures(
+            tuple(dict.fromkeys(recalls)), method, encoded, visible, positives, known, max_users
+        )
+        figures |= {name: 100 * value for name, value in ranked.items()}
     if hard is not None:
         figures |= _hard_figures(positive, _hard_scores(method, encoded, hard))
     return figures
@@ -108,14 +115,18 @@ def _visible(split: LinkSplit, part: str, val_edges_as_input: bool) -> MessageGr
 
 
 def validator(
-    method: Method, split: LinkSplit, monitor: str, hits_at: Sequence[int] = ()
+    method: Method,
+    split: LinkSplit,
+    monitor: str,
+    hits_at: Sequence[int] = (),
+    max_users: int = 0,
 ) -> Callable[[], float] | None:
     """Return what the training loop calls after an epoch: one metric on the validation edges.
 
     None if ``monitor`` is the training loss, which the loop knows by itself.
     """
     known = link_metrics(hits_at)
-    recalls = [k for k in [monitored_recall(monitor)] if k is not None]
+    recalls = [k for k in [monitored_rank(monitor)] if k is not None]
     if monitor == LOSS:
         return None
     if monitor in HARD_METRICS and split.hard_negatives("val") is None:
@@ -125,9 +136,16 @@ def validator(
         )
     if monitor not in known and not recalls and monitor not in HARD_METRICS:
         raise UnknownName("train.monitor", monitor, [*known, *HARD_METRICS, "recall@10", LOSS])
+    if monitor.startswith("ndcg@") and split.message.sides is None:
+        raise ConfigError(
+            f"train.monitor is {monitor}, which is measured in a bipartite graph only: "
+            f"monitor recall@{recalls[0]}"
+        )
     _require_enough_negatives(monitor, split.val_negatives.size(1))
     wanted = {monitor: known[monitor]} if monitor in known else {}
-    return lambda: evaluate_links(method, split, "val", wanted, recalls=recalls)[monitor]
+    return lambda: evaluate_links(
+        method, split, "val", wanted, recalls=recalls, max_users=max_users
+    )[monitor]
 
 
 def _require_enough_negatives(monitor: str, num_negatives: int) -> None:

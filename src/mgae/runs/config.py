@@ -11,7 +11,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
 from mgae.data.io.options import InputSettings
-from mgae.evaluation.monitors import LOSS, monitored_recall
+from mgae.evaluation.monitors import LOSS, monitored_rank
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
 from mgae.runs.layering import as_table, read_toml
 from mgae.runs.sections import EvaluationSettings, SplitSettings, TrainSettings
@@ -100,7 +100,7 @@ class RunConfig(Settings):
     @property
     def recalls(self) -> tuple[int, ...]:
         """Each K whose recall@K is measured."""
-        monitored = monitored_recall(self.train.monitor)
+        monitored = monitored_rank(self.train.monitor)
         return (*self.evaluation.recall, *([] if monitored is None else [monitored]))
 
     @property

@@ -47,7 +47,7 @@ class TrainSettings(Settings):
     monitor: str = Field(
         "auc",
         description="what picks the epoch: a validation metric, 'recall@K' among all nodes, "
-        "'hard_mrr' among hard negatives, 'loss'",
+        "'ndcg@K' in a bipartite graph, 'hard_mrr' among hard negatives, 'loss'",
     )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
@@ -87,7 +87,12 @@ class EvaluationSettings(Settings):
         0, ge=0, description="pairs per held-out edge that look like edges; 0: none"
     )
     recall: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        (), description="K of recall@K, which ranks all nodes, besides what train.monitor asks"
+        (),
+        description="K of recall@K, which ranks all nodes, besides what train.monitor asks; in a "
+        "bipartite graph of recall@K and ndcg@K per user, 20 if none is given",
+    )
+    max_users: int = Field(
+        1000, ge=0, description="users whose recall@K is averaged, evenly taken; 0: all of them"
     )
 
     @model_validator(mode="before")

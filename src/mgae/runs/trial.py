@@ -26,6 +26,8 @@ from mgae.runs.results import Figures, SeedResult
 from mgae.runs.rundirectory import RunDirectory
 
 OnStage = Callable[[str], None]
+_USUAL_RECALLS = (20,)  # what the literature prints for users and items
+_ACROSS_SIDES = ("l3", "preferential-attachment")  # heuristics where no neighbor is shared
 
 
 class Trial:
@@ -89,7 +91,13 @@ class Trial:
             clip=train.clip,
             schedule=train.schedule,
             eval_every=train.eval_every,
-            validate=validator(self.method, self.split, train.monitor, self.config.evaluation.hits),
+            validate=validator(
+                self.method,
+                self.split,
+                train.monitor,
+                self.config.evaluation.hits,
+                self.config.evaluation.max_users,
+            ),
             generators=self.generators,
             checkpoints=checkpoints,
             on_epoch=on_epoch,
@@ -101,7 +109,7 @@ class Trial:
         test = self.test_figures(self.method)
         val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
         heuristics = {}
-        for name in self.config.evaluation.heuristics:
+        for name in self._heuristics():
             on_stage(f"evaluating {name}")
             figures = self.heuristic(name)
             if figures is not None:
@@ -132,8 +140,19 @@ class Trial:
 
     def _link_figures(self, method: Method, part: str) -> Figures:
         settings, recalls = self.config.evaluation, self.config.recalls
+        if self.message.sides is not None:
+            recalls = recalls or _USUAL_RECALLS
         wanted, as_input = link_metrics(settings.hits), settings.val_edges_as_input
-        return evaluate_links(method, self.split, part, wanted, as_input, recalls)
+        return evaluate_links(
+            method, self.split, part, wanted, as_input, recalls, settings.max_users
+        )
+
+    def _heuristics(self) -> tuple[str, ...]:
+        """Return the heuristics' names; those of common neighbors refuse a bipartite graph."""
+        names = self.config.evaluation.heuristics
+        if self.message.sides is None or not names or self.config.task != "links":
+            return names
+        return tuple(dict.fromkeys((*_ACROSS_SIDES, *names)))
 
     def heuristic(self, name: str) -> Figures | None:
         """Measure a heuristic; None if this graph lacks what it needs."""

@@ -50,13 +50,17 @@ def _numbers(
 ) -> np.ndarray:
     """Return the nodes' numbers [2, n]; ``before`` rows stand above."""
     ids = Ids.of(piece, lambda row: table.locate(before + row))
-    numbers = predictor.nodes.numbers_of(ids.texts)
-    if (unknown := np.flatnonzero(numbers < 0)).size:
-        where, text = ids.location_of(int(unknown[0])), ids.texts[int(unknown[0])].as_py()
+    # The ids of two sides that have prefixes may come without them: the column says the side.
+    columns = [predictor.nodes.numbers_of(ids.texts, side) for side in (0, 1)]
+    numbers = np.stack([own[codes] for own, codes in zip(columns, ids.codes, strict=True)])
+    if (numbers < 0).any():
+        row = int((numbers < 0).any(axis=0).argmax())
+        code = ids.codes[int((numbers[:, row] < 0).argmax())][row]
+        where, text = ids.locate(row), ids.texts[int(code)].as_py()
         names = not table.named and where == table.locate(0)
         hint = "; if row 1 names the columns, give --source-column and --target-column"
         raise GraphError(f"{where}: {predictor.nodes.unknown(text)}{hint if names else ''}")
-    return np.stack([numbers[codes] for codes in ids.codes])
+    return numbers
 
 
 def _score(predictor: Predictor, names: list[str], numbers: np.ndarray) -> pa.RecordBatch:

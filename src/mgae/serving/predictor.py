@@ -69,7 +69,7 @@ class Predictor:
         self.method, self.config, self.graph = method.eval(), config, graph
         self.calibration = calibration
         self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
-        self.nodes = NodeIndex(graph.node_ids)
+        self.nodes = NodeIndex(graph.node_ids, graph.get("side_prefixes") or ())
         self._answers = Answers(self.nodes, calibration)
         self._message = MessageGraph.of(graph)
 
@@ -208,11 +208,16 @@ class Predictor:
         return draw_map(self.embed(), self.graph, most, self.config.seed, projection)
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
-        """Return the nodes whose embeddings point the same way, with their cosine."""
+        """Return the nodes whose embeddings point the same way, with their cosine.
+
+        In a bipartite graph they are of the node's own side.
+        """
         require_positive("k", k)
         number = self.nodes.position(node)
         cosines = self._unit @ self._unit[number]
         others = torch.cat([torch.arange(number), torch.arange(number + 1, self.num_nodes)])
+        if (side := self._message.side) is not None:
+            others = others[side[others] == side[number]]
         nearest = best(others, cosines[others], k)
         return list(zip(self._answers.ids(nearest.nodes), nearest.scores.tolist(), strict=True))
 
@@ -227,12 +232,15 @@ class Predictor:
         require_same_features(self.graph, other)
         return self.method.embed(MessageGraph.of(other)).detach().numpy()
 
-    def with_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> Predictor:
+    def with_new(
+        self, features: Any, edges: Iterable[tuple[Any, Any]] = (), side: Any = None
+    ) -> Predictor:
         """Return a predictor for the graph with new nodes added, not trained again.
 
-        ``features`` has a vector for each new id; ``edges`` are pairs (new id, new or known id).
+        ``features`` has a vector for each new id; ``edges`` are pairs (new id, new or known id);
+        ``side`` is as of `recommend_new`.
         """
-        return self._extend(features, edges)[0]
+        return self._extend(features, edges, side)[0]
 
     def embed_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> np.ndarray:
         """Return embeddings [m, width] of nodes that were not there in training.
@@ -245,24 +253,33 @@ class Predictor:
         Raises:
             UnsupportedError: if the model has learned an embedding table of its own nodes.
         """
-        predictor, new = self._extend(features, edges)
+        predictor, new = self._extend(features, edges, None)
         return predictor._embedding[list(new.values())].numpy().copy()
 
     def recommend_new(
-        self, features: Any, edges: Iterable[tuple[Any, Any]] = (), k: int = 10
+        self,
+        features: Any,
+        edges: Iterable[tuple[Any, Any]] = (),
+        k: int = 10,
+        side: Any = None,
     ) -> dict[Any, list[Recommendation]]:
-        """Return the likeliest links of each new id to known nodes; arguments as of `embed_new`."""
+        """Return the likeliest links of each new id to known nodes; arguments as of `embed_new`.
+
+        ``side`` names the side of new nodes that have no edges, as the column of a bipartite graph
+        is called: a new user gets items.
+        """
         require_positive("k", k)
-        predictor, new = self._extend(features, edges)
+        predictor, new = self._extend(features, edges, side)
         heads = torch.tensor(list(new.values()), dtype=torch.long)
         ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
         return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
 
     def _extend(
-        self, features: Any, edges: Iterable[tuple[Any, Any]]
+        self, features: Any, edges: Iterable[tuple[Any, Any]], side: Any
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        graph, new = extend(self.graph, self.nodes, NewFeatures.of(features, self.graph), edges)
+        given = NewFeatures.of(features, self.graph)
+        graph, new = extend(self.graph, self.nodes, given, edges, side)
         return Predictor(self.method, self.config, graph, self.calibration), new
 
     def _ranked(
@@ -279,7 +296,14 @@ class Predictor:
     def _ranking(self) -> Ranking:
         encoded = self.method.encode(self._message)
         neighbors = Neighbors(self.known_edges)
-        return Ranking(self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding)
+        return Ranking(
+            self.method,
+            encoded,
+            neighbors,
+            self.num_nodes,
+            lambda: self._embedding,
+            self._message.sides,
+        )
 
     @property
     def known_edges(self) -> MessageGraph:

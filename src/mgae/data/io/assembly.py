@@ -15,6 +15,7 @@ from mgae.data.io.edges import EdgeList, merge_edges
 from mgae.data.io.noderows import NodeRows, feature_rows, label_rows, labels, node_hints
 from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import open_table
+from mgae.data.io.twosides import divided, side_of_nodes, unknown_side_note
 
 
 def assemble_graph(
@@ -29,6 +30,7 @@ def assemble_graph(
     Raises:
         GraphError: if a file cannot be read or does not fit the edges.
     """
+    edges = divided(edges, settings)
     rows = _feature_rows(settings, on_progress, known)
     on_progress("ordering the nodes", 0.0)
     groups = (edges.ids, edges.nodes, None if rows is None else rows.ids)
@@ -36,6 +38,10 @@ def assemble_graph(
     on_progress("merging the edges", 0.0)
     data = merge_edges(edges, nodes, settings.directed)
     data.name = name
+    if edges.sides is not None:
+        data.side, data.side_names = side_of_nodes(edges, nodes), list(edges.sides)
+        data.side_prefixes = None if edges.prefixes is None else list(edges.prefixes)
+        data.notes += unknown_side_note(edges, data.side)
     if rows is not None:
         prepared = features(rows, nodes, settings.missing, known)
         data.x, data.feature_names = prepared.x, prepared.names

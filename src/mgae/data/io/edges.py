@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,10 @@ class EdgeList:
         weight: [m], or None.
         nodes: one column with nodes that may have no edge, or None.
         notes: remarks for the user.
+        columns: the names of the two columns.
+        node_side: 0, 1 or -1 (unknown) for each of ``nodes``, where the source says so.
+        sides: what the ids of the two columns are called, if they are the sides of the graph.
+        prefixes: what the ids of each side begin with, if they had to be kept apart.
     """
 
     where: str
@@ -50,6 +54,10 @@ class EdgeList:
     weight: np.ndarray | None = None
     nodes: Ids | None = None
     notes: tuple[str, ...] = ()
+    columns: tuple[str, str] = ("source", "target")
+    node_side: np.ndarray | None = None
+    sides: tuple[str, str] | None = None
+    prefixes: tuple[str, str] | None = None
 
 
 def edge_hints(settings: InputSettings) -> Hints:
@@ -74,7 +82,9 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     if settings.header == "auto" and not table.named:
         notes += _doubtful_first_row(table.where, ids)
     weights = None if weight is None else weights_of(columns[2], table)
-    return EdgeList(table.where, ids, weights, notes=tuple(notes))
+    edges = EdgeList(table.where, ids, weights, notes=tuple(notes))
+    named = (table.names[source], table.names[target])
+    return replace(edges, columns=named) if table.named else edges
 
 
 def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:

@@ -30,6 +30,10 @@ class InputSettings(Settings):
     id_column: str | None = Field(None, description="the node's id in features and labels")
     label_column: str | None = Field(None, description="the label's column")
     directed: bool = Field(False, description="whether an edge has a direction")
+    bipartite: Literal["auto", "yes", "no"] = Field(
+        "auto",
+        description="whether source and target are two sides; auto: if no id is in both columns",
+    )
     header: Literal["auto", "yes", "no"] = Field("auto", description="whether row 1 holds names")
     missing: Literal["refuse", "zero", "mean"] = Field(
         "refuse", description="the features of a node that has edges and no row of features"
@@ -41,6 +45,10 @@ class InputSettings(Settings):
         Raises:
             ConfigError: at the first such setting.
         """
+        if self.bipartite == "yes" and self.directed:
+            raise ConfigError(
+                "input.bipartite goes without input.directed: the sides say which end is which"
+            )
         for key in ("features", "labels"):
             if getattr(self, key) == "":
                 raise ConfigError(f"input.{key} is empty: name a file, or leave it out")
