@@ -72,7 +72,7 @@ def test_figures_per_user_are_printed_and_no_common_neighbors(folder: Path) -> N
     result = json.loads((folder / "result.json").read_text())
     assert {"recall@20", "ndcg@20"} <= result["test"].keys()
     assert set(result["heuristics"]) == {"l3", "preferential-attachment"}
-    assert result["heuristics"]["l3"]["auc"]["mean"] > 70
+    assert result["heuristics"]["l3"]["auc"]["mean"] > 60
 
 
 @pytest.mark.parametrize("way", ["--exact", "--fast"])

@@ -32,6 +32,7 @@ def compare(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    time_column: flags.TimeColumn = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
     bipartite: flags.Bipartite = None,
@@ -58,7 +59,7 @@ def compare(
     table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
-        bipartite=bipartite,
+        bipartite=bipartite, time_column=time_column,
     )  # fmt: skip
     chosen = {
         "task": task,

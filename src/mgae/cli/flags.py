@@ -20,6 +20,10 @@ SourceColumn = Annotated[
 ]
 TargetColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' target.")]
 WeightColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' weight.")]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="When an edge came about; the last ones are held out."),
+]
 IdColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="The node's id in features and labels.")
 ]

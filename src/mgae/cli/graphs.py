@@ -62,6 +62,7 @@ def inspect(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    time_column: flags.TimeColumn = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
     bipartite: flags.Bipartite = None,
@@ -86,7 +87,7 @@ def inspect(
     given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
-        bipartite=bipartite,
+        bipartite=bipartite, time_column=time_column,
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
         data = open_graph(graph, InputSettings(**given), progress.on_share)

@@ -40,6 +40,8 @@ def checked(data: Data) -> Data:
     graph.num_nodes, graph.node_ids = num_nodes, _node_ids(data, num_nodes)
     graph.edge_index, graph.edge_weight = edge_index, weight
     graph.undirected = _is_undirected(edge_index, weight, num_nodes)
+    if graph.get("edge_time") is not None:
+        graph.edge_time = _times(data, edge_index, num_nodes)
     if graph.get("side") is not None:
         graph.side = _side(graph.side, edge_index, num_nodes, graph.undirected)
     if graph.x is not None:
@@ -65,6 +67,17 @@ def edges_of(matrix: sparse.csr_array) -> Tensor:
     edge_index[0] = matrix.indices
     edge_index[1] = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return torch.from_numpy(edge_index)
+
+
+def latest(final: np.ndarray, keys: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return for each of the sorted distinct ``final`` [e] the largest value among equal ``keys``.
+
+    >>> latest(np.array([2, 5]), np.array([5, 2, 5]), np.array([1.0, 7.0, 3.0])).tolist()
+    [7.0, 3.0]
+    """
+    result = np.full(len(final), -np.inf)
+    np.maximum.at(result, np.searchsorted(final, keys), values)
+    return result
 
 
 def _remaining(data: Data) -> Data:
@@ -162,6 +175,21 @@ def _weight(data: Data) -> Tensor | None:
     if not bool(torch.isfinite(weight).all()) or bool((weight < 0).any()):
         raise GraphError("edge_weight must be finite and not negative")
     return weight
+
+
+def _times(data: Data, edge_index: Tensor, num_nodes: int) -> Tensor:
+    """Return the time of each checked edge [m], the last one of duplicates."""
+    time = torch.as_tensor(data.edge_time).double()
+    if time.shape != (data.edge_index.size(1),) or not bool(torch.isfinite(time).all()):
+        raise GraphError(
+            f"edge_time must be {data.edge_index.size(1):,} finite numbers, one for each edge, "
+            f"got the shape {tuple(time.shape)}"
+        )
+    source, target = data.edge_index.long()
+    kept = source != target
+    keys, final = target * num_nodes + source, edge_index[1] * num_nodes + edge_index[0]
+    times = latest(final.numpy(), keys[kept].numpy(), time[kept].numpy())
+    return torch.from_numpy(times)
 
 
 def _side(side: Tensor, edge_index: Tensor, num_nodes: int, undirected: bool) -> Tensor:

@@ -18,6 +18,12 @@ class SplitSettings(Settings):
 
     val_ratio: float = Field(0.05, ge=0, lt=1, description="share of the edges for validation")
     test_ratio: float = Field(0.10, ge=0, lt=1, description="share of the edges for the test")
+    by: Literal["auto", "random", "time"] = Field(
+        "auto", description="which edges are held out; auto: the last ones if edges have times"
+    )
+    both: bool = Field(
+        False, description="with times: train on the other split too, and print both figures"
+    )
     seed: Annotated[int, Field(ge=0)] | Literal["run"] = Field(
         "run", description="draws one split for all runs; 'run': each run draws its own"
     )

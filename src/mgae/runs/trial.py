@@ -9,12 +9,13 @@ from dataclasses import replace
 import torch
 from torch_geometric.data import Data
 
-from mgae.core.errors import UnsupportedError
+from mgae.core.errors import ConfigError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
 from mgae.core.training.loop import Fit, OnEpoch, fit
 from mgae.data.mapped import in_files
+from mgae.data.splits.bytime import split_by_time
 from mgae.data.splits.hard import too_costly, with_hard_negatives
 from mgae.data.splits.links import LinkSplit, has_official_split, split_links
 from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
@@ -28,6 +29,17 @@ from mgae.runs.rundirectory import RunDirectory
 OnStage = Callable[[str], None]
 _USUAL_RECALLS = (20,)  # what the literature prints for users and items
 _ACROSS_SIDES = ("l3", "preferential-attachment")  # heuristics where no neighbor is shared
+
+
+def splits_by_time(config: RunConfig, graph: Data) -> bool:
+    """Return whether the last edges are held out, and not random ones.
+
+    Raises:
+        ConfigError: if that is asked for and the edges have no times.
+    """
+    if graph.get("edge_time") is None and config.split.by == "time":
+        raise ConfigError("split.by is 'time', and the edges have none: give --time-column")
+    return graph.get("edge_time") is not None and config.split.by != "random"
 
 
 class Trial:
@@ -55,6 +67,8 @@ class Trial:
         if has_official_split(self.graph):
             return LinkSplit.official(self.graph, self.message, generator)
         ratios = self.config.split.val_ratio, self.config.split.test_ratio
+        if splits_by_time(self.config, self.graph):
+            return split_by_time(self.message, self.graph.edge_time, *ratios, generator)
         return split_links(self.message, *ratios, generator)
 
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
@@ -121,6 +135,7 @@ class Trial:
             heuristics=heuristics,
             epochs=stored.epochs if stored else fit.epochs,
             best_epoch=fit.best_epoch,
+            other_split=stored.other_split if stored else None,
             seconds=stored.seconds if stored else self.seconds + fit.seconds_before,
         )
 

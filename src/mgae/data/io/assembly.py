@@ -36,7 +36,7 @@ def assemble_graph(
     groups = (edges.ids, edges.nodes, None if rows is None else rows.ids)
     nodes = Nodes.of(*(group for group in groups if group is not None))
     on_progress("merging the edges", 0.0)
-    data = merge_edges(edges, nodes, settings.directed)
+    data = merge_edges(edges, nodes, settings)
     data.name = name
     if edges.sides is not None:
         data.side, data.side_names = side_of_nodes(edges, nodes), list(edges.sides)

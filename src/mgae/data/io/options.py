@@ -27,6 +27,17 @@ class InputSettings(Settings):
     source_column: str | None = Field(None, description="the edges' source: a name, or a number")
     target_column: str | None = Field(None, description="the edges' target: a name, or a number")
     weight_column: str | None = Field(None, description="the edges' weight: a name, or a number")
+    time_column: str | None = Field(
+        None, description="when an edge came about, a number or a date: a name, or a number"
+    )
+    repeated: Literal["count", "last"] = Field(
+        "count",
+        description="edges that come again at other times: their number is the weight, "
+        "or only the last counts",
+    )
+    half_life: float | None = Field(
+        None, gt=0, description="time (days for dates) in which an edge loses half its weight"
+    )
     id_column: str | None = Field(None, description="the node's id in features and labels")
     label_column: str | None = Field(None, description="the label's column")
     directed: bool = Field(False, description="whether an edge has a direction")
@@ -49,6 +60,10 @@ class InputSettings(Settings):
             raise ConfigError(
                 "input.bipartite goes without input.directed: the sides say which end is which"
             )
+        for key in ("repeated", "half_life"):
+            given = getattr(self, key) != type(self).model_fields[key].default
+            if given and self.time_column is None:
+                raise ConfigError(f"input.{key} needs input.time_column: name it, or leave it out")
         for key in ("features", "labels"):
             if getattr(self, key) == "":
                 raise ConfigError(f"input.{key} is empty: name a file, or leave it out")

@@ -102,7 +102,7 @@ def split_links(
     Raises:
         GraphError: if no edge would be left to train on.
     """
-    num_val, num_test = _held_out_counts(graph.pairs.size(1), val_ratio, test_ratio)
+    num_val, num_test = held_out_counts(graph.pairs.size(1), val_ratio, test_ratio)
     order = torch.randperm(graph.pairs.size(1), generator=generator)
     part = torch.zeros_like(order)  # 0 train, 1 val, 2 test
     part[order[:num_val]], part[order[num_val : num_val + num_test]] = 1, 2
@@ -126,7 +126,12 @@ def _edges_of(graph: MessageGraph, part: Tensor, number: int, generator: torch.G
     return graph.edge_index[:, part[graph.pair_of_edge] == number]
 
 
-def _held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tuple[int, int]:
+def held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tuple[int, int]:
+    """Return how many of the edges validation and test get.
+
+    Raises:
+        GraphError: if no edge would be left to train on.
+    """
     num_val, num_test = (
         max(1, math.floor(ratio * num_pairs + 1e-9)) if ratio else 0
         for ratio in (val_ratio, test_ratio)
