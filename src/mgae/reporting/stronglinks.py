@@ -83,9 +83,9 @@ def _candidates(
 ) -> tuple[np.ndarray, int]:
     """Return pairs [2, n] two or three steps apart, rarer ways first, and their count."""
     degree = np.maximum(joined.sum(axis=0), 1)
-    step = sp.diags_array(1 / degree) @ joined
-    walked = joined[heads] @ step
-    paths = sp.coo_array(walked if known.sides is None else walked @ step)
+    share = sp.diags_array(1 / degree)
+    walked = joined[heads] @ share @ joined
+    paths = sp.coo_array(walked if known.sides is None else walked @ share @ joined)
     sources, targets = heads[paths.coords[0]], paths.coords[1]
     # A pair of two heads shows up twice.
     once = (sources < targets) | ~np.isin(targets, heads)
