@@ -24,6 +24,16 @@ TimeColumn = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="When an edge came about; the last ones are held out."),
 ]
+TypeColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The edges' type, such as buys or views.")
+]
+NodeTypeColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The nodes' type, in features or labels.")
+]
+EdgeFeatures = Annotated[
+    list[str] | None,
+    typer.Option("--edge-feature", metavar="NAME", help="A numeric column of the edges; repeat."),
+]
 IdColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="The node's id in features and labels.")
 ]

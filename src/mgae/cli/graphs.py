@@ -63,6 +63,9 @@ def inspect(
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
     time_column: flags.TimeColumn = None,
+    edge_feature: flags.EdgeFeatures = None,
+    type_column: flags.TypeColumn = None,
+    node_type_column: flags.NodeTypeColumn = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
     bipartite: flags.Bipartite = None,
@@ -87,7 +90,8 @@ def inspect(
     given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
-        bipartite=bipartite, time_column=time_column,
+        bipartite=bipartite, time_column=time_column, type_column=type_column,
+        node_type_column=node_type_column, edge_features=edge_feature,
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
         data = open_graph(graph, InputSettings(**given), progress.on_share)

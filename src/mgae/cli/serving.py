@@ -113,6 +113,9 @@ def recommend(
         bool | None,
         typer.Option("--exact/--fast", help="Rank all nodes, or candidates. [default: by size]"),
     ] = None,
+    edge_type: Annotated[
+        str | None, typer.Option("--type", help="With --node: links of this type, such as buys.")
+    ] = None,
     number: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -122,6 +125,8 @@ def recommend(
     from mgae.serving.outfiles import TABLES, check_out, write_batches
 
     _choose_one(node, everyone, out)
+    if everyone and edge_type is not None:
+        raise ConfigError("--type goes with --node ID: leave one of them out")
     if out is not None:
         check_out(out, TABLES)
     with StageProgress(shown=not (quiet or as_json)) as progress:
@@ -133,7 +138,7 @@ def recommend(
             rows = write_batches(out, batches)
             recall = None if predictor.ranks_all(exact) else predictor.recall(k)
         else:
-            links = predictor.recommend(node, k, not known, exact=exact)
+            links = predictor.recommend(node, k, not known, exact=exact, edge_type=edge_type)
     _say(predictor.notes, quiet or as_json)
     if out is not None:
         typer.echo(f"{out}: {rows:,} recommendations for {predictor.num_nodes:,} nodes")

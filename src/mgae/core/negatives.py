@@ -139,3 +139,62 @@ class NegativeSampler:
                 "train on a graph that leaves some pairs out"
             )
         return torch.stack([source, target])
+
+
+@dataclass(frozen=True, eq=False)
+class TypedSampler:
+    """Draws triples (source, target, type) that are none of the graph's, one end replaced.
+
+    Attributes:
+        keys: ``(type * num_nodes + target) * num_nodes + source`` of the known ones, sorted.
+        groups: nodes of each kind, in order: of a type, of a side, or all.
+        group_of: to which of these a node belongs [num_nodes].
+    """
+
+    keys: Tensor
+    groups: tuple[Tensor, ...]
+    group_of: Tensor
+
+    @classmethod
+    def of(cls, graph: MessageGraph) -> TypedSampler:
+        """Return a sampler that replaces a node by one of its own type, or of its own side."""
+        group = graph.node_type if graph.node_type is not None else graph.side
+        group = torch.zeros(graph.num_nodes) if group is None else group
+        numbers, group_of = torch.unique(group, return_inverse=True)
+        groups = tuple((group_of == n).nonzero().squeeze(1) for n in range(numbers.numel()))
+        keys = cls._key(graph.typed_edges, graph.num_nodes).sort().values
+        return cls(keys, groups, group_of)
+
+    @staticmethod
+    def _key(triples: Tensor, num_nodes: int) -> Tensor:
+        return (triples[2] * num_nodes + triples[1]) * num_nodes + triples[0]
+
+    def like(self, nodes: Tensor, generator: torch.Generator) -> Tensor:
+        """Draw for each of ``nodes`` [n] another of its group."""
+        chance = torch.rand(nodes.shape, generator=generator, dtype=torch.double)
+        drawn = nodes.clone()
+        for number, group in enumerate(self.groups):
+            mine = self.group_of[nodes] == number
+            drawn[mine] = group[(chance[mine] * group.numel()).long().clamp(max=group.numel() - 1)]
+        return drawn
+
+    def sample(self, triples: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        """Replace an end of each of ``triples`` [3, n], ``count`` times: [3, n · count].
+
+        After some rounds a replacement may be a known edge or a loop, in a graph so dense.
+        """
+        drawn = triples.repeat_interleave(count, dim=1)
+        end = torch.randint(2, (drawn.size(1),), generator=generator)
+        wrong = torch.arange(drawn.size(1))
+        for _ in range(_ROUNDS):
+            if not wrong.numel():
+                break
+            here = drawn[end[wrong], wrong]
+            drawn[end[wrong], wrong] = self.like(here, generator)
+            wrong = wrong[self.is_taken(drawn[:, wrong])]
+        return drawn
+
+    def is_taken(self, triples: Tensor) -> Tensor:
+        """Return whether each of ``triples`` [3, n] is a known edge or a loop: [n]."""
+        known = torch.isin(self._key(triples, self.group_of.numel()), self.keys)
+        return known | (triples[0] == triples[1])

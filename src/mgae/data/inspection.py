@@ -19,6 +19,7 @@ from mgae.data.datasets.catalogue import statistics
 # From here on a graph counts as dense: Planetoid's have a mean degree of 3 to 5, ogbl-ddi of 500.
 _DENSE_DEGREE = 20
 _LAYERS = 2  # the paper's K
+_MOST_TYPES = 12
 _BINS, _BARS = 24, " ▁▂▃▄▅▆▇█"
 
 
@@ -30,6 +31,9 @@ def inspect_graph(graph: Data) -> dict[str, Any]:
         "directed": not graph.undirected,
         "weighted": graph.edge_weight is not None,
         "sides": _sides(graph),
+        "edge_features": None if graph.get("edge_attr") is None else graph.edge_attr.size(1),
+        "edge_types": _counts(graph, "type_names", "triples"),
+        "node_types": _counts(graph, "node_type_names", "node_type"),
         "isolated": int((degree == 0).sum()),
         **_components(graph),
         "degree": {
@@ -146,6 +150,18 @@ def _times(graph: Data) -> dict[str, Any] | None:
         "distinct": int(times.unique().numel()),
         "edges": "".join(_BARS[height] for height in heights),
     }
+
+
+def _counts(graph: Data, names: str, field: str) -> dict[str, int] | None:
+    """Return how many edges or nodes each type has, the frequent ones first."""
+    if graph.get(field) is None:
+        return None
+    kinds = graph[field][2] if field == "triples" else graph[field][graph[field] >= 0]
+    counts = torch.bincount(kinds, minlength=len(graph[names])).tolist()
+    ordered = sorted(zip(graph[names], counts, strict=True), key=lambda entry: -entry[1])
+    shown = dict(ordered[:_MOST_TYPES])
+    rest = sum(count for _, count in ordered[_MOST_TYPES:])
+    return {**shown, "others": rest} if rest else shown
 
 
 def _sides(graph: Data) -> dict[str, int] | None:

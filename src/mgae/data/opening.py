@@ -12,12 +12,13 @@ import torch
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
-from torch_geometric.data import Data
+from torch_geometric.data import Data, HeteroData
 
 from mgae.core.errors import ConfigError, GraphError, UnknownName
 from mgae.data.checks import checked, plain_ids
 from mgae.data.datasets.catalogue import load_graph
 from mgae.data.features import KnownFeatures
+from mgae.data.hetero import from_hetero
 from mgae.data.ids import counted
 from mgae.data.io.assembly import assemble_graph, user_path
 from mgae.data.io.delimited import OnProgress
@@ -39,8 +40,8 @@ def open_graph(
     """Return a checked graph.
 
     Args:
-        graph: a dataset's name, a path, a PyG ``Data``, a networkx graph, a scipy sparse matrix,
-            or a table of edges (pandas, pyarrow).
+        graph: a dataset's name, a path, a PyG ``Data`` or ``HeteroData``, a networkx graph, a
+            scipy sparse matrix, or a table of edges (pandas, pyarrow).
         settings: how files and tables are read.
         on_progress: called with the stage and the share that is done.
         known: the columns that a file's features must come in.
@@ -106,9 +107,9 @@ def read_graph(
 def as_graph(obj: Any, settings: InputSettings = _DEFAULTS) -> Data:
     """Return a checked graph from an object, which is not changed.
 
-    A PyG ``Data`` keeps its nodes, directions and features; a networkx graph, a scipy sparse
-    matrix, or a table of edges (pyarrow, pandas, or what has their protocols) is read as a file
-    of the same content would be.
+    A PyG ``Data`` keeps its nodes, directions and features, a ``HeteroData`` its types; a networkx
+    graph, a scipy sparse matrix, or a table of edges (pyarrow, pandas, or what has their
+    protocols) is read as a file of the same content would be.
 
     Raises:
         GraphError: if the object is none of these, or no valid graph.
@@ -117,6 +118,8 @@ def as_graph(obj: Any, settings: InputSettings = _DEFAULTS) -> Data:
     >>> as_graph(nx.Graph([("b", "a"), ("a", "c")])).node_ids
     ['a', 'b', 'c']
     """
+    if isinstance(obj, HeteroData):
+        obj = from_hetero(obj)
     if isinstance(obj, Data):
         return _checked_data(obj, settings)
     settings.refuse_unused()
@@ -141,8 +144,6 @@ def _checked_data(data: Data, settings: InputSettings) -> Data:
     dropped = data.edge_index.size(1) - graph.edge_index.size(1)
     graph.name = data.get("name") or "graph"
     graph.notes = list(data.get("notes") or [])
-    if data.get("edge_attr") is not None:
-        graph.notes.append("the graph: edge_attr ignored (weights come by edge_weight)")
     if dropped:
         graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
     return graph

@@ -61,8 +61,9 @@ def evaluate_links(
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
     visible = _visible(split, part, val_edges_as_input)
     encoded = method.encode(visible)
-    positives, negatives = split.pairs(part)
-    positive, negative = (method.score_links(encoded, pairs) for pairs in (positives, negatives))
+    positives, _ = split.pairs(part)
+    asked = split.asked(part, method.typed)
+    positive, negative = (method.score_links(encoded, pairs) for pairs in asked)
     hard = split.hard_negatives(part)
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
         # Too large a step has ruined the weights; the training loop says what to do.
@@ -81,12 +82,14 @@ def evaluate_links(
         )
         figures |= {name: 100 * value for name, value in ranked.items()}
     if hard is not None:
+        if asked[0].size(0) == 3:
+            hard = torch.cat([hard, asked[0][2].view(1, -1, 1).expand_as(hard[:1])])
         figures |= _hard_figures(positive, _hard_scores(method, encoded, hard))
     return figures
 
 
 def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
-    """Return scores [n, m] of pairs [2, n, m]; a missing pair scores -inf."""
+    """Return scores [n, m] of pairs [2, n, m] or triples [3, n, m]; a missing one scores -inf."""
     there = pairs[0] >= 0
     scores = torch.full(there.shape, -math.inf)
     scores[there] = method.score_links(encoded, pairs[:, there]).float()
@@ -105,7 +108,8 @@ def held_out_scores(
 ) -> tuple[Tensor, Tensor]:
     """Return the scores of the held-out edges [n] and of their negatives [m]."""
     encoded = method.encode(_visible(split, part, val_edges_as_input))
-    positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
+    asked = split.asked(part, method.typed)
+    positive, negative = (method.score_links(encoded, pairs) for pairs in asked)
     return positive, negative
 
 

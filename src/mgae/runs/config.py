@@ -123,7 +123,8 @@ def _dataset(graph: Any) -> Mapping[str, Any]:
 
 
 def _complete_parts(config: dict[str, Any]) -> None:
-    config["method"] = _part(METHODS, config.get("method", "mgae"), {})
+    usual = "relational" if _has_types(config.get("input")) else "mgae"
+    config["method"] = _part(METHODS, config.get("method", usual), {})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():
         default = method.extras["parts"].get(name)
@@ -132,6 +133,12 @@ def _complete_parts(config: dict[str, Any]) -> None:
         elif name in config:
             has = ", ".join(method.extras["parts"]) or "none"
             raise ConfigError(f"method {method.name!r} has no {name}: its parts are {has}")
+
+
+def _has_types(settings: Any) -> bool:
+    """Return whether the edges are read with types, which most methods cannot tell apart."""
+    given = settings.model_dump() if isinstance(settings, InputSettings) else settings
+    return isinstance(given, Mapping) and given.get("type_column") is not None
 
 
 def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSettings:

@@ -22,7 +22,8 @@ from mgae.data.splits.bytime import TimeCuts
 from mgae.data.splits.hard import too_costly
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
-from mgae.registry import DATASETS
+from mgae.registry import DATASETS, METHODS
+from mgae.runs.build import reads_edge_features
 from mgae.runs.config import RunConfig
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
@@ -97,7 +98,8 @@ def run_opened(
         require_labels(graph)
     message = MessageGraph.of(graph)
     config, changed = fitted(config, message)
-    notes = (changed, _held_out_by_time(config, graph), _too_few(config, message))
+    unread = (_unread_types(config, graph), _unread_edge_features(config, message))
+    notes = (changed, *unread, _held_out_by_time(config, graph), _too_few(config, message))
     for note in (*notes, _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
@@ -109,6 +111,30 @@ def run_opened(
         if directory is not None and not isinstance(error, TrainingError):
             directory.discard()
         raise
+
+
+def _unread_types(config: RunConfig, graph: Data) -> str | None:
+    """Return a note if the edges have types that the method does not tell apart."""
+    if graph.get("triples") is None or METHODS[config.method.kind].build.typed:
+        return None
+    count = len(graph.get("type_names") or [])
+    return (
+        f"the {count} types of edges are not read by method {config.method.kind!r}: "
+        "--method relational tells them apart"
+    )
+
+
+def _unread_edge_features(config: RunConfig, message: MessageGraph) -> str | None:
+    """Return a note if nothing reads the features of the edges."""
+    if message.edge_attr is None or reads_edge_features(config):
+        return None
+    what = f"method {config.method.kind!r}" + (
+        "" if config.encoder is None else f" with encoder {config.encoder.kind!r}"
+    )
+    return (
+        f"{message.num_edge_features} features of the edges are not read by {what}: "
+        "--method mgae with --encoder gcn, sage, gin or gat reads them"
+    )
 
 
 def _too_few(config: RunConfig, message: MessageGraph) -> str | None:

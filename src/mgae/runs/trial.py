@@ -18,6 +18,7 @@ from mgae.data.mapped import in_files
 from mgae.data.splits.bytime import split_by_time
 from mgae.data.splits.hard import too_costly, with_hard_negatives
 from mgae.data.splits.links import LinkSplit, has_official_split, split_links
+from mgae.data.splits.typed import with_types
 from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
 from mgae.evaluation.nodes import evaluate_nodes
 from mgae.runs.build import build_method
@@ -68,8 +69,10 @@ class Trial:
             return LinkSplit.official(self.graph, self.message, generator)
         ratios = self.config.split.val_ratio, self.config.split.test_ratio
         if splits_by_time(self.config, self.graph):
-            return split_by_time(self.message, self.graph.edge_time, *ratios, generator)
-        return split_links(self.message, *ratios, generator)
+            split = split_by_time(self.message, self.graph.edge_time, *ratios, generator)
+        else:
+            split = split_links(self.message, *ratios, generator)
+        return split if self.message.triples is None else with_types(split, self.message, generator)
 
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """Add the hard negatives that the configuration asks for, unless they are too costly."""

@@ -62,7 +62,7 @@ class Calibration:
 
 def calibrate(method: Method, split: LinkSplit) -> Calibration | None:
     """Fit on validation pairs, encoded without the validation edges; None if there are none."""
-    pairs = split.pairs("val")
+    pairs = split.asked("val", method.typed)
     if not all(part.size(1) for part in pairs):
         return None
     encoded = method.encode(split.message)

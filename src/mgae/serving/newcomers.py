@@ -137,6 +137,10 @@ def extend(
     ends = (ends_of(edge, "an edge") for edge in edges)
     pairs = [(_head(own, head), _tail(own if keyed else {}, nodes, tail)) for head, tail in ends]
     added = torch.tensor(pairs, dtype=torch.long).view(-1, 2).t()
+    if added.size(1) and graph.get("triples") is not None:
+        raise UnsupportedError(
+            "edges of new nodes have no type, and this model was trained on types: leave them out"
+        )
     names = ids if keyed else list(map(NewNode, ids))
     sides = _sides(graph, len(ids), added, side)
     x = torch.from_numpy(features.matrix)
@@ -175,14 +179,18 @@ def _tail(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
 def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | None) -> Data:
     if graph.undirected:
         added = torch.cat([added, added.flip(0)], dim=1)
-    weight = graph.edge_weight
+    weight, about = graph.edge_weight, graph.get("edge_attr")
+    if about is not None:
+        about = torch.cat([about, about.mean(dim=0).expand(added.size(1), -1)])
     return checked(
         Data(
             x=None if graph.x is None else torch.cat([graph.x, x]),
             edge_index=torch.cat([graph.edge_index, added], dim=1),
             edge_weight=None if weight is None else torch.cat([weight, torch.ones(added.size(1))]),
+            edge_attr=about,
             num_nodes=len(ids),
             node_ids=ids,
             side=side,
+            triples=graph.get("triples"),
         )
     )

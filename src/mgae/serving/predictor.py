@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
-from mgae.core.errors import ConfigError, RunDirectoryError
+from mgae.core.errors import ConfigError, RunDirectoryError, UnknownName
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
@@ -147,6 +147,7 @@ class Predictor:
         exclude_known: bool = True,
         among: Iterable[Any] | None = None,
         exact: bool | None = None,
+        edge_type: str | None = None,
     ) -> list[Recommendation]:
         """Return the likeliest links of a node, the best first.
 
@@ -157,15 +158,39 @@ class Predictor:
             among: only of these nodes.
             exact: rank all nodes; False: candidates that the embedding proposes; None: all nodes
                 up to ``exact_up_to`` of them.
+            edge_type: links of this type, to nodes that have had one; all nodes are ranked.
         """
         require_positive("k", k)
         head = torch.tensor([self.nodes.position(node)])
-        if among is None:
+        if edge_type is not None:
+            (ranked,) = self._ranked_by_type(head, k, exclude_known, edge_type, among)
+        elif among is None:
             (ranked,) = self._ranked(head, k, exclude_known, exact)
         else:
             tails = torch.unique(self._numbers(among))
             (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
         return self._answers.recommendations(ranked)
+
+    def _ranked_by_type(
+        self, head: Tensor, k: int, exclude_known: bool, edge_type: str, among: Any
+    ) -> list[Ranked]:
+        """Rank the nodes that are at the other end of edges of a type, or ``among``."""
+        names = list(self.graph.get("type_names") or [])
+        if not self.method.typed or not names:
+            raise ConfigError(
+                f"edge type {edge_type!r}: this run has learned no types of edges: train with "
+                "--type-column and --method relational"
+            )
+        if edge_type not in names:
+            raise UnknownName("edge type", edge_type, names)
+        kind = names.index(edge_type)
+        source, target, number = self.graph.triples
+        of_kind = number == kind
+        receives = bool((target[of_kind] == head).any() and not (source[of_kind] == head).any())
+        tails = torch.unique((source if receives else target)[of_kind])
+        if among is not None:
+            tails = torch.unique(self._numbers(among))
+        return self._ranking.exact(head, k, exclude_known, tails, kind)
 
     def recommend_all(
         self,

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from mgae.core.methods.base import Method
+from mgae.core.methods.relational import RelationalAutoencoder
 from mgae.core.sides import Sides
 from mgae.serving.candidates import Candidates, Neighbors
 
@@ -43,24 +44,38 @@ class Ranking:
     sides: Sides | None = None
 
     def exact(
-        self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
+        self,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool = True,
+        among: Tensor | None = None,
+        kind: int | None = None,
     ) -> list[Ranked]:
-        """Return the best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n]."""
+        """Return the best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n].
+
+        ``kind`` asks for edges of one type, of a method that tells them apart.
+        """
         if among is None and self.sides is not None:
-            return self._across(self.sides, heads, k, exclude_known)
+            return self._across(self.sides, heads, k, exclude_known, kind)
         tails = torch.arange(self.num_nodes) if among is None else among
-        scores = self.method.score_tails(self.encoded, heads, tails)
+        if kind is None:
+            scores = self.method.score_tails(self.encoded, heads, tails)
+        else:
+            assert isinstance(self.method, RelationalAutoencoder)
+            scores = self.method.score_typed_tails(self.encoded, heads, tails, kind)
         return [
             self._best(head, tails, row, k, exclude_known)
             for head, row in zip(heads.tolist(), scores, strict=True)
         ]
 
-    def _across(self, sides: Sides, heads: Tensor, k: int, exclude_known: bool) -> list[Ranked]:
+    def _across(
+        self, sides: Sides, heads: Tensor, k: int, exclude_known: bool, kind: int | None
+    ) -> list[Ranked]:
         """Score the heads of each side with the other side alone."""
         ranked: dict[int, Ranked] = {}
         for side in sides.of[heads].unique():
             some = heads[sides.of[heads] == side]
-            rows = self.exact(some, k, exclude_known, sides.opposite(int(some[0])))
+            rows = self.exact(some, k, exclude_known, sides.opposite(int(some[0])), kind)
             ranked.update(zip(some.tolist(), rows, strict=True))
         return [ranked[head] for head in heads.tolist()]
 

@@ -41,7 +41,6 @@ def assemble_graph(
     if edges.sides is not None:
         data.side, data.side_names = side_of_nodes(edges, nodes), list(edges.sides)
         data.side_prefixes = None if edges.prefixes is None else list(edges.prefixes)
-        data.notes += unknown_side_note(edges, data.side)
     if rows is not None:
         prepared = features(rows, nodes, settings.missing, known)
         data.x, data.feature_names = prepared.x, prepared.names
@@ -50,6 +49,10 @@ def assemble_graph(
         rows = label_rows(open_table(path, node_hints(settings), on_progress), settings)
         data.y, data.class_names, label_notes = labels(rows, nodes)
         data.notes += label_notes
+    if settings.node_type_column is not None:
+        _add_node_types(data, nodes, settings, on_progress)
+    if edges.sides is not None:
+        data.notes += unknown_side_note(edges, data.side)
     on_progress("checking the graph", 0.0)
     return checked(data)
 
@@ -64,6 +67,24 @@ def user_path(text: str | Path) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         return Path(text)
+
+
+def _add_node_types(
+    data: Data, nodes: Nodes, settings: InputSettings, on_progress: OnProgress
+) -> None:
+    """Read the nodes' types as labels are read; they also say the side of nodes without edges."""
+    path = user_path(settings.features or settings.labels or "")
+    column = settings.model_copy(update={"label_column": settings.node_type_column})
+    rows = label_rows(open_table(path, node_hints(column), on_progress), column)
+    data.node_type, data.node_type_names, notes = labels(rows, nodes)
+    data.notes += [note.replace("label", "type") for note in notes]
+    if data.get("side") is None:
+        return
+    for number in range(len(data.node_type_names)):
+        mine = data.node_type == number
+        known = data.side[mine & (data.side >= 0)].unique()
+        if known.numel() == 1:
+            data.side[mine & (data.side < 0)] = known
 
 
 def _feature_rows(

@@ -1,4 +1,4 @@
-"""What a table says about its edges besides their ends and weights: when they came about."""
+"""What a table says about its edges besides their ends and weights: time and type."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from mgae.core.errors import GraphError
-from mgae.data.ids import decoded, first_refused
+from mgae.data.ids import Ids, decoded, first_refused
 from mgae.data.io.tables import Table
 
 _DAY = 86_400_000_000  # in microseconds
@@ -40,6 +40,39 @@ def times_of(column: pa.ChunkedArray, table: Table) -> tuple[np.ndarray, bool]:
         row = int(np.argmax(wrong))
         raise _wrong(table, row, column[row].as_py())
     return times, dated
+
+
+def types_of(column: pa.ChunkedArray, table: Table) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the index of each row's type [m], and the types' names in order.
+
+    Raises:
+        GraphError: if a type is missing.
+    """
+    ids = Ids.of([column], table.locate)
+    order = pc.sort_indices(ids.texts).to_numpy()
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[ids.codes[0]], tuple(ids.texts.take(pa.array(order)).to_pylist())
+
+
+def numbers_of(column: pa.ChunkedArray, table: Table, name: str) -> np.ndarray:
+    """Return a numeric column [m].
+
+    Raises:
+        GraphError: at the first that is no finite number.
+    """
+    column = decoded(column)
+    if types.is_string(column.type) or types.is_large_string(column.type):
+        column = pc.utf8_trim_whitespace(column)
+    try:
+        numbers = _numbers(column)
+        row = None if np.isfinite(numbers).all() else int(np.argmin(np.isfinite(numbers)))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        row = first_refused(column, _numbers) if len(column) else 0
+    if row is None:
+        return numbers
+    wanted = f"the edge feature {name!r} must be a finite number"
+    raise GraphError(f"{table.locate(row)}: {wanted}, got {column[row].as_py()!r}")
 
 
 def _wrong(table: Table, row: int, value: object) -> GraphError:

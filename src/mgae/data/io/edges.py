@@ -14,9 +14,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
-from mgae.data.checks import adjacency, edges_of, latest
+from mgae.data.checks import adjacency, averaged, edges_of, latest, standardized
 from mgae.data.ids import Ids, Nodes, counted, decoded, first_refused, listed
-from mgae.data.io.edgecolumns import times_of
+from mgae.data.io.edgecolumns import numbers_of, times_of, types_of
 from mgae.data.io.options import InputSettings
 from mgae.data.io.sniffing import Hints, is_number
 from mgae.data.io.tables import Table, find_column
@@ -50,6 +50,8 @@ class EdgeList:
         prefixes: what the ids of each side begin with, if they had to be kept apart.
         time: [m], or None.
         dated: whether these are days since 1970.
+        kind: the index of each edge's type in ``kinds`` [m], or None.
+        features: numbers of each edge [m, F], or None, and the columns' names.
     """
 
     where: str
@@ -63,6 +65,10 @@ class EdgeList:
     prefixes: tuple[str, str] | None = None
     time: np.ndarray | None = None
     dated: bool = False
+    kind: np.ndarray | None = None
+    kinds: tuple[str, ...] = ()
+    features: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
 
 
 def edge_hints(settings: InputSettings) -> Hints:
@@ -72,6 +78,8 @@ def edge_hints(settings: InputSettings) -> Hints:
         settings.target_column,
         settings.weight_column,
         settings.time_column,
+        settings.type_column,
+        *settings.edge_features,
     )
     # One known name alone may well be a node: "to" is a word in a graph of words.
     return Hints(settings.header, SOURCE_NAMES | TARGET_NAMES | WEIGHT_NAMES, 2, chosen)
@@ -85,12 +93,16 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     """
     source, target, weight = edge_columns(table, settings)
     time = find_column(table, "input.time_column", settings.time_column)
+    kind = find_column(table, "input.type_column", settings.type_column)
+    if kind in (source, target) and kind is not None:
+        raise GraphError(f"{table.where}: {table.names[kind]!r} is not the type, but an end")
+    about = [find_column(table, "input.edge_features", name) for name in settings.edge_features]
     if time in (source, target, weight) and time is not None:
         raise GraphError(
             f"{table.where}: {table.names[time]!r} is not the time, but an end or weight"
         )
-    extra = [number for number in (weight, time) if number is not None]
-    used = [source, target, *extra]
+    extra = [number for number in (weight, time, kind, *about) if number is not None]
+    used = list(dict.fromkeys([source, target, *extra]))
     columns = table.read(used, used)
     by_number = dict(zip(used, columns, strict=True))
     ids = Ids.of(columns[:2], table.locate)
@@ -101,6 +113,14 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     weights = None if weight is None else weights_of(by_number[weight], table)
     times, dated = (None, False) if time is None else times_of(by_number[time], table)
     edges = EdgeList(table.where, ids, weights, notes=tuple(notes), time=times, dated=dated)
+    if kind is not None:
+        codes, kinds = types_of(by_number[kind], table)
+        edges = replace(edges, kind=codes, kinds=kinds)
+    if about:
+        values = [numbers_of(by_number[n], table, table.names[n]) for n in about if n is not None]
+        edges = replace(
+            edges, features=np.stack(values, axis=1), feature_names=settings.edge_features
+        )
     named = (table.names[source], table.names[target])
     return replace(edges, columns=named) if table.named else edges
 
@@ -184,6 +204,7 @@ def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> Data:
     if not kept.any():
         raise GraphError(f"{edges.where} has no edges but {counted(len(source), 'self-loop')}")
     source, target = source[kept], target[kept]
+    triples = None if edges.kind is None else np.stack([source, target, edges.kind[kept]])
     if edges.time is not None and not settings.directed:
         source, target = np.minimum(source, target), np.maximum(source, target)
     weight = _listed_weights(edges, kept, settings)
@@ -205,13 +226,19 @@ def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> Data:
         node_ids=nodes.ids,
         notes=[*edges.notes, *(f"{edges.where}: {note}" for note in notes)],
     )
+    if triples is not None:
+        data.triples = torch.from_numpy(np.unique(triples.astype(np.int64), axis=1))
+        data.type_names = list(edges.kinds)
+    final = (data.edge_index[1] * data.num_nodes + data.edge_index[0]).numpy()
+    size, ways = np.int64(len(nodes.ids)), 1 if settings.directed else 2
+    keys = np.concatenate([target * size + source, source * size + target][:ways])
+    if edges.features is not None:
+        values = np.concatenate([edges.features[kept]] * ways)
+        data.edge_attr = torch.from_numpy(standardized(averaged(final, keys, values)))
+        data.edge_feature_names = list(edges.feature_names)
     if edges.time is not None:
-        final = (data.edge_index[1] * data.num_nodes + data.edge_index[0]).numpy()
-        keys, time = target * np.int64(len(nodes.ids)) + source, edges.time[kept]
-        if not settings.directed:
-            keys = np.r_[keys, source * np.int64(len(nodes.ids)) + target]
-            time = np.r_[time, time]
-        data.edge_time, data.dated = torch.from_numpy(latest(final, keys, time)), edges.dated
+        times = np.concatenate([edges.time[kept]] * ways)
+        data.edge_time, data.dated = torch.from_numpy(latest(final, keys, times)), edges.dated
         if data.edge_weight is not None and bool((data.edge_weight == 1).all()):
             data.edge_weight = None  # no edge came twice
     return data

@@ -59,7 +59,7 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
         ConfigError: if ``settings`` name a column for the ends of an edge.
     """
     reason = f"{where} says itself what is joined"
-    _refuse_columns(settings, "source_column target_column time_column", reason)
+    _refuse_columns(settings, "source_column target_column time_column type_column", reason)
     names = [str(node).strip() for node in graph]
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise GraphError(f"{where} has two nodes that are called {twice!r}: rename one of them")
@@ -155,7 +155,7 @@ def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int
         GraphError: if the matrix of a graph without sides is not square, or has a wrong weight.
         ConfigError: if ``settings`` name a column of a table.
     """
-    columns = "source_column target_column weight_column time_column"
+    columns = "source_column target_column weight_column time_column type_column"
     _refuse_columns(settings, columns, f"{where} is a matrix")
     two_sides = settings.bipartite == "yes"
     if matrix.ndim != 2 or (matrix.shape[0] != matrix.shape[1] and not two_sides):

@@ -14,6 +14,7 @@ _APPLIES_TO = {
     "missing": ("features",),
     "id_column": ("features", "labels"),
     "label_column": ("features", "labels"),
+    "node_type_column": ("features", "labels"),
 }
 
 
@@ -37,6 +38,15 @@ class InputSettings(Settings):
     )
     half_life: float | None = Field(
         None, gt=0, description="time (days for dates) in which an edge loses half its weight"
+    )
+    type_column: str | None = Field(
+        None, description="the edges' type, such as buys or views: a name, or a number"
+    )
+    node_type_column: str | None = Field(
+        None, description="the nodes' type, a column of features or labels"
+    )
+    edge_features: tuple[str, ...] = Field(
+        (), description="numeric columns of the edges that an encoder's messages read"
     )
     id_column: str | None = Field(None, description="the node's id in features and labels")
     label_column: str | None = Field(None, description="the label's column")
