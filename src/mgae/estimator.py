@@ -22,9 +22,10 @@ from mgae.serving.predictor import Predictor
 class MGAE(BaseEstimator):  # type: ignore[misc]
     """A masked graph autoencoder for a graph in memory.
 
-    The parameters are those of `RunConfig`: ``mask``, ``encoder``, ``decoder`` and ``loss`` are a
-    part's name or a table of its settings, ``train`` is a table. ``val_ratio`` of the edges is
-    kept from training to choose the epoch.
+    The parameters are those of `RunConfig`: ``method``, ``mask``, ``encoder``, ``decoder`` and
+    ``loss`` are a part's name or a section of its settings, and without one the default for one's
+    own graph; ``train`` is a section. ``val_ratio`` of the edges is kept from training to choose
+    the epoch and to weigh the network against the evidence of links.
 
     >>> data = Data(edge_index=torch.tensor([[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]]), num_nodes=6)
     >>> model = MGAE(encoder={"kind": "sage", "hidden_channels": 8}, train={"epochs": 2})
@@ -36,14 +37,16 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        encoder: str | dict[str, Any] = "gcn",
-        mask: str | dict[str, Any] = "undirected",
-        decoder: str | dict[str, Any] = "cross-correlation",
-        loss: str | dict[str, Any] = "bce",
+        encoder: str | dict[str, Any] | None = None,
+        mask: str | dict[str, Any] | None = None,
+        decoder: str | dict[str, Any] | None = None,
+        loss: str | dict[str, Any] | None = None,
         train: dict[str, Any] | None = None,
         val_ratio: float = 0.05,
         seed: int = 0,
+        method: str | dict[str, Any] | None = None,
     ) -> None:
+        self.method = method
         self.encoder = encoder
         self.mask = mask
         self.decoder = decoder
@@ -56,6 +59,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         """Learn from the edges of ``data``; labels are not used."""
         config = RunConfig(
             graph="data",
+            method=self.method,
             encoder=self.encoder,
             mask=self.mask,
             decoder=self.decoder,

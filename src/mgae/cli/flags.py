@@ -10,7 +10,9 @@ import typer
 from mgae.core.errors import ConfigError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress: only the result, and notes.")
+]
 Features = Annotated[
     str | None, typer.Option(metavar="FILE", help="A table with a row of features per node.")
 ]
@@ -33,6 +35,15 @@ NodeTypeColumn = Annotated[
 EdgeFeatures = Annotated[
     list[str] | None,
     typer.Option("--edge-feature", metavar="NAME", help="A numeric column of the edges; repeat."),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="abs|drop", help="Negative weights: without the sign, or without the edge."
+    ),
+]
+Negatives = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Pairs that are known to be no edges.")
 ]
 IdColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="The node's id in features and labels.")

@@ -39,8 +39,11 @@ def stoppable(way: str, started: Callable[[], bool] = lambda: True) -> Iterator[
 
 @contextmanager
 def observing(as_json: bool, quiet: bool) -> Iterator[Any]:
-    """Give an observer that draws the progress, unless only the result is wanted."""
+    """Give an observer that draws the progress, unless only the result is wanted.
+
+    Notes are printed with ``quiet`` too; with JSON they are part of it.
+    """
     from mgae.cli.progress import ProgressObserver
 
-    with ProgressObserver(shown=not (as_json or quiet)) as observer:
+    with ProgressObserver(shown=not (as_json or quiet), notes_shown=not as_json) as observer:
         yield observer

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         NodeFeatures,
         OneHot,
         PyGEncoder,
+        Sketches,
     )
     from mgae.core.graph import MessageGraph
     from mgae.core.losses import (
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
         AdamicAdar,
         AdversarialAutoencoder,
         AdversarialVariationalAutoencoder,
+        CombinedModel,
         CommonNeighbors,
         DeepGraphInfomax,
         DeepWalk,
@@ -104,6 +106,7 @@ __all__ = [
     "AdamicAdar",
     "AdversarialAutoencoder",
     "AdversarialVariationalAutoencoder",
+    "CombinedModel",
     "CommonNeighbors",
     "CrossCorrelation",
     "Decoder",
@@ -152,6 +155,7 @@ __all__ = [
     "SameHeadLoss",
     "SampledLoss",
     "SampledSoftmax",
+    "Sketches",
     "Spectral",
     "Undirected",
     "VariationalGraphAutoencoder",

@@ -39,6 +39,7 @@ class MessageGraph:
             ``edge_index`` or not, or None.
         node_type: of each node [num_nodes], or None; -1 where it is unknown.
         edge_attr: features of the edges [m, E], or None.
+        known_negatives: pairs that are known to be no edges [2, k], to train on; or None.
     """
 
     edge_index: Tensor
@@ -51,6 +52,7 @@ class MessageGraph:
     triples: Tensor | None = None
     node_type: Tensor | None = None
     edge_attr: Tensor | None = None
+    known_negatives: Tensor | None = None
 
     @classmethod
     def of(cls, graph: Data) -> Self:

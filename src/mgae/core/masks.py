@@ -166,6 +166,12 @@ class HiddenEdges:
         items = self.graph.pair_of_edge[edges] if self.in_pairs else edges
         return self.order.inverse(items) < self.count
 
+    def visible(self) -> MessageGraph:
+        """Return the graph without the hidden edges, whole."""
+        kept = ~self.is_hidden(torch.arange(self.graph.edge_index.size(1)))
+        undirected = self.graph.undirected and self.in_pairs
+        return self.graph.only(kept, undirected=undirected)
+
     def steps(self, size: int | None, generator: torch.Generator) -> Iterator[Tensor]:
         """Yield the hidden edges [2, n], ``size`` items at a time, to be predicted."""
         for start in range(0, self.count, size or self.count):

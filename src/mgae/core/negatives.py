@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from mgae.core.ops.distinct import distinct
 from mgae.core.sides import Sides
 
 _ROUNDS = 20
+_MOST_KNOWN = 0.5  # of the negatives of a step: the others say what a random pair looks like
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,10 @@ class NegativeSampler:
     @classmethod
     def of(cls, graph: MessageGraph) -> NegativeSampler:
         """Return a sampler that avoids the graph's message edges."""
-        return cls(graph.edge_keys, graph.num_nodes, graph.sides)
+        sampler = cls(graph.edge_keys, graph.num_nodes, graph.sides)
+        if graph.known_negatives is None:
+            return sampler
+        return InformedSampler(**vars(sampler), known=graph.known_negatives)
 
     def is_taken(self, pairs: Tensor) -> Tensor:
         """Return whether each of ``pairs`` [2, n] is an edge, a self-loop or on one side: [n]."""
@@ -198,3 +202,32 @@ class TypedSampler:
         """Return whether each of ``triples`` [3, n] is a known edge or a loop: [n]."""
         known = torch.isin(self._key(triples, self.group_of.numel()), self.keys)
         return known | (triples[0] == triples[1])
+
+
+@dataclass(frozen=True, eq=False)
+class InformedSampler(NegativeSampler):
+    """Draws some of its pairs from those that are ``known`` [2, k] to be no edges.
+
+    Known pairs of an undirected graph come in both orders.
+    """
+
+    known: Tensor = field(default_factory=lambda: torch.empty(2, 0, dtype=torch.long))
+
+    def sample(self, count: int, generator: torch.Generator) -> Tensor:
+        """Draw pairs as `NegativeSampler` does, but on average each known one once, up to half."""
+        pairs = super().sample(count, generator)
+        share = min(_MOST_KNOWN, self.known.size(1) / max(1, count))
+        chosen = (torch.rand(count, generator=generator) < share).nonzero().squeeze(1)
+        index = torch.randint(self.known.size(1), chosen.shape, generator=generator)
+        pairs[:, chosen] = self.known[:, index]
+        return pairs
+
+    def sample_tails(self, heads: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        """Draw tails as `NegativeSampler` does; a head's first one is half the time a known one."""
+        tails = super().sample_tails(heads, count, generator)
+        sources, targets = self.known[:, torch.argsort(self.known[0], stable=True)]
+        begin, end = (torch.searchsorted(sources, heads, right=right) for right in (False, True))
+        index = begin + (torch.rand(heads.shape, generator=generator) * (end - begin)).long()
+        informed = (end > begin) & (torch.rand(heads.shape, generator=generator) < _MOST_KNOWN)
+        tails[informed, 0] = targets[index[informed]]
+        return tails

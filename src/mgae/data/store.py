@@ -14,6 +14,7 @@ from mgae.core.errors import GraphError
 from mgae.data.atomic import read_tensors, write_atomically, write_json, write_tensors
 from mgae.data.checks import checked
 from mgae.data.datasets.catalogue import load_graph
+from mgae.data.features import Preparation
 
 # What is known of a graph besides its tensors and ids.
 _FACTS = (
@@ -41,6 +42,8 @@ def save_graph(graph: Data, folder: Path) -> None:
     write_tensors(folder / "tensors.safetensors", tensors)
     facts = {key: graph.get(key) for key in _FACTS if graph.get(key) is not None}
     write_json(folder / "facts.json", facts)
+    if graph.get("preparation") is not None:
+        graph.preparation.save(folder)
     ids = pa.table({"node_id": pa.array(graph.node_ids)})
     write_atomically(folder / "nodes.parquet", lambda partial: pq.write_table(ids, partial))
 
@@ -61,6 +64,7 @@ def stored_graph(folder: Path) -> Data:
         node_ids = pq.read_table(folder / "nodes.parquet")["node_id"].to_pylist()
         tensors = read_tensors(folder / "tensors.safetensors")
         facts = dict(json.loads((folder / "facts.json").read_text(encoding="utf-8")))
+        facts["preparation"] = Preparation.load(folder)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise GraphError(f"the graph in {folder} is damaged: {error}") from None
     return checked(Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids)))

@@ -69,7 +69,7 @@ def evaluate_links(
         # Too large a step has ruined the weights; the training loop says what to do.
         names = [
             *wanted,
-            *(name for k in recalls for name in ranking_metrics(k, visible.sides is not None)),
+            *(name for k in recalls for name in ranking_metrics(k, visible)),
             *(() if hard is None else HARD_METRICS),
         ]
         return dict.fromkeys(names, math.nan)
@@ -77,14 +77,15 @@ def evaluate_links(
     if recalls:
         # An item that a user has chosen between training and test is no answer for the test.
         known = split.val if part == "test" else None
-        ranked = ranking_figures(
+        shares = ranking_figures(
             tuple(dict.fromkeys(recalls)), method, encoded, visible, positives, known, max_users
         )
-        figures |= {name: 100 * value for name, value in ranked.items()}
+        figures |= {name: 100 * share for name, share in shares.items()}
     if hard is not None:
         if asked[0].size(0) == 3:
             hard = torch.cat([hard, asked[0][2].view(1, -1, 1).expand_as(hard[:1])])
-        figures |= _hard_figures(positive, _hard_scores(method, encoded, hard))
+        ranked = method.rank_links(encoded, asked[0])
+        figures |= _hard_figures(ranked, _hard_scores(method, encoded, hard))
     return figures
 
 
@@ -92,7 +93,7 @@ def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
     """Return scores [n, m] of pairs [2, n, m] or triples [3, n, m]; a missing one scores -inf."""
     there = pairs[0] >= 0
     scores = torch.full(there.shape, -math.inf)
-    scores[there] = method.score_links(encoded, pairs[:, there]).float()
+    scores[there] = method.rank_links(encoded, pairs[:, there]).float()
     return scores
 
 

@@ -16,16 +16,47 @@ from torch import Tensor
 
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
+from mgae.core.seeding import Generators
 from mgae.core.sides import Sides
-from mgae.evaluation.metrics import Floats, hits_by_rank, ranks
+from mgae.evaluation.metrics import Floats, ranks
 
-# Scores that are held at once.
+# Scores that are in memory at once.
 _SCORES = 1 << 22
+# Of more held-out edges than this, so many random ones are looked for.
+_MOST_EDGES = 2000
 
 
-def ranking_metrics(k: int, two_sided: bool) -> tuple[str, ...]:
+def recall_names(graph: MessageGraph) -> tuple[str, ...]:
+    """Return what `recalls_at` gives for each K."""
+    return ("recall", "recall_either") if graph.undirected else ("recall",)
+
+
+def recalls_at(
+    ks: Sequence[int], method: Method, encoded: Any, graph: MessageGraph, edges: Tensor
+) -> dict[str, float]:
+    """Return the shares of held-out ``edges`` [2, n] with one end among the other's K best.
+
+    All nodes are ranked but the node itself and its neighbors in ``graph``; a method with
+    shortlists ranks these alone. On an undirected graph each edge is looked for from both of its
+    ends: ``recall@K`` is the mean over the two, ``recall_either@K`` counts an edge that either of
+    them finds.
+    """
+    if edges.size(1) > _MOST_EDGES:
+        chosen = torch.randperm(edges.size(1), generator=Generators(0)["probe"])[:_MOST_EDGES]
+        edges = edges[:, chosen]
+    both_ways = torch.cat([edges, edges.flip(0)], dim=1) if graph.undirected else edges
+    rank = _ranks(method, encoded, graph, both_ways).view(-1, edges.size(1))
+    shares = {f"recall@{k}": float((rank <= k).double().mean()) for k in ks}
+    if graph.undirected:
+        best = rank.amin(dim=0)
+        shares |= {f"recall_either@{k}": float((best <= k).double().mean()) for k in ks}
+    return shares
+
+
+def ranking_metrics(k: int, graph: MessageGraph) -> tuple[str, ...]:
     """Return the names of the metrics at ``k``: NDCG is measured per user only."""
-    return (f"recall@{k}", f"ndcg@{k}") if two_sided else (f"recall@{k}",)
+    names = recall_names(graph) if graph.sides is None else ("recall", "ndcg")
+    return tuple(f"{name}@{k}" for name in names)
 
 
 def ranking_figures(
@@ -48,7 +79,7 @@ def ranking_figures(
         max_users: users that are asked for, evenly taken; 0: all that have a held-out edge.
     """
     if graph.sides is None:
-        return {f"recall@{k}": recall_at(k, method, encoded, graph, edges) for k in ks}
+        return recalls_at(ks, method, encoded, graph, edges)
     edges = _from_users(graph.sides, edges)
     users = torch.unique(edges[0])
     if 0 < max_users < users.numel():
@@ -62,7 +93,7 @@ def ranking_figures(
     return {
         name: float(np.mean([measure(k, found) for found in per_user]))
         for k in ks
-        for name, measure in zip(ranking_metrics(k, True), (recall_of, ndcg_of), strict=True)
+        for name, measure in zip(ranking_metrics(k, graph), (recall_of, ndcg_of), strict=True)
     }
 
 
@@ -101,7 +132,10 @@ def _user_ranks(
     """Return for each user the ranks of its held-out items among those it is not joined to."""
     assert graph.sides is not None
     items = graph.sides.nodes[1]
-    scores = method.score_tails(encoded, users, items).float()
+    if method.shortlists:
+        scores = _offered(method, encoded, graph, users)[:, items]
+    else:
+        scores = method.score_tails(encoded, users, items).float()
     row, column = (torch.full((graph.num_nodes,), -1) for _ in range(2))
     row[users], column[items] = torch.arange(users.numel()), torch.arange(items.numel())
     known = chosen[:, row[chosen[0]] >= 0]
@@ -111,30 +145,37 @@ def _user_ranks(
     counts = torch.bincount(row[asked[0]], minlength=users.numel()).tolist()
     columns = column[asked[1]][order].split(counts)
     # Each item is one of those that it is compared with, and equal to itself.
-    return [ranks(own[at], own) - 0.5 for own, at in zip(scores, columns, strict=True)]
+    pairs = zip(scores, columns, strict=True)
+    return [np.where(own[at] > -math.inf, ranks(own[at], own) - 0.5, np.inf) for own, at in pairs]
 
 
 def recall_at(k: int, method: Method, encoded: Any, graph: MessageGraph, edges: Tensor) -> float:
-    """Return the share of held-out ``edges`` [2, n] with one end among the other's ``k`` best.
+    """Return ``recall@K`` of one K."""
+    return recalls_at([k], method, encoded, graph, edges)[f"recall@{k}"]
 
-    All nodes are ranked but the node itself and its neighbors in ``graph``; on an undirected graph
-    each edge is looked for from both of its ends.
-    """
-    if graph.undirected:
-        edges = torch.cat([edges, edges.flip(0)], dim=1)
-    hits = 0.0
+
+def _ranks(method: Method, encoded: Any, graph: MessageGraph, edges: Tensor) -> Tensor:
+    """Return the rank of each edge's target among all that are offered to its source: [n]."""
+    rank = torch.empty(edges.size(1), dtype=torch.double)
     for chunk in torch.unique(edges[0]).split(max(1, _SCORES // graph.num_nodes)):
         offered = _offered(method, encoded, graph, chunk)
-        heads, tails = edges[:, torch.isin(edges[0], chunk)]
+        mine = torch.isin(edges[0], chunk).nonzero().squeeze(1)
+        heads, tails = edges[:, mine]
         row = torch.searchsorted(chunk, heads)
         others = offered[row].scatter(1, tails.unsqueeze(1), -math.inf)
-        hits += heads.numel() * hits_by_rank(k, offered[row, tails], others)
-    return hits / edges.size(1)
+        own = offered[row, tails]
+        rank[mine] = torch.from_numpy(ranks(own, others)).masked_fill(own == -math.inf, math.inf)
+    return rank
 
 
 def _offered(method: Method, encoded: Any, graph: MessageGraph, heads: Tensor) -> Tensor:
-    """Return scores [h, num_nodes] of sorted ``heads`` with all nodes; -inf for known edges."""
-    scores = method.score_tails(encoded, heads, torch.arange(graph.num_nodes)).float()
+    """Return scores [h, num_nodes] of sorted ``heads``; -inf for what is not recommended."""
+    if method.shortlists and graph.undirected:
+        likely = method.shortlist(encoded, heads)
+        scores = torch.full((heads.numel(), graph.num_nodes), -math.inf)
+        scores[likely.head, likely.tail] = likely.scores
+    else:
+        scores = method.score_tails(encoded, heads, torch.arange(graph.num_nodes)).float()
     row = torch.full((graph.num_nodes,), -1)
     row[heads] = torch.arange(heads.numel())
     known = graph.edge_index[:, row[graph.edge_index[0]] >= 0]

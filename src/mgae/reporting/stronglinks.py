@@ -22,6 +22,7 @@ from mgae.serving.predictor import Predictor
 
 _MOST_PATHS = 5_000_000
 _MOST_SCORED = 40_000
+_MOST_WALKED = 4_000  # by a method for which a pair is a walk through the graph
 _LINKS_PER_NODE = 2
 _NAMED = 4
 
@@ -65,7 +66,8 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     graph = MessageGraph.of(predictor.graph)
     joined, sides = edge_matrix(graph), graph.sides
     heads = _affordable(joined, sides)
-    pairs, count = _candidates(joined, heads, predictor.known_edges)
+    most_scored = _MOST_WALKED if predictor.method.shortlists else _MOST_SCORED
+    pairs, count = _candidates(joined, heads, predictor.known_edges, most_scored)
     ids = predictor.node_ids
     scores = predictor.score_numbers(torch.from_numpy(pairs))
     chosen = _varied(pairs, scores.logit, most)
@@ -79,7 +81,7 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
 
 
 def _candidates(
-    joined: sp.csr_array, heads: np.ndarray, known: MessageGraph
+    joined: sp.csr_array, heads: np.ndarray, known: MessageGraph, most: int
 ) -> tuple[np.ndarray, int]:
     """Return pairs [2, n] two or three steps apart, rarer ways first, and their count."""
     degree = np.maximum(joined.sum(axis=0), 1)
@@ -94,7 +96,7 @@ def _candidates(
         pairs, weight = np.concatenate([pairs, pairs[::-1]], axis=1), np.tile(weight, 2)
     is_new = ~np.isin(pairs[1] * known.num_nodes + pairs[0], known.edge_keys.numpy())
     pairs, weight = pairs[:, is_new], weight[is_new]
-    order = np.argsort(-weight, kind="stable")[:_MOST_SCORED]
+    order = np.argsort(-weight, kind="stable")[:most]
     return pairs[:, order], pairs.shape[1]
 
 

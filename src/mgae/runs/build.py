@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from mgae.core.encoders import EmbeddingTable, Encoder, Inputs, NodeFeatures, OneHot
+from mgae.core.encoders import EmbeddingTable, Encoder, Inputs, NodeFeatures, OneHot, Sketches
 from mgae.core.errors import ConfigError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods import Method
@@ -24,6 +24,8 @@ from mgae.settings import PartSettings
 
 # Settings of an encoder that say what it reads.
 _OF_INPUTS = {"inputs", "feature_dropout", "row_normalize", "edge_features"}
+# Dropout on features from so many first-layer weights per edge on.
+_AUTO_DROPOUT = ((8, 0.8), (2, 0.5), (0, 0.2))
 
 
 def build_method(config: RunConfig, graph: MessageGraph, generator: torch.Generator) -> Method:
@@ -90,14 +92,24 @@ def reads_edge_features(config: RunConfig) -> bool:
 
 
 def _inputs(settings: EncoderSettings, graph: MessageGraph) -> Inputs:
-    dropped = settings.feature_dropout
+    dropped = _feature_dropout(settings, graph)
     if settings.inputs == "one-hot":
         return OneHot(graph.num_nodes, dropped)
+    if settings.inputs == "sketches" or (settings.inputs == "inductive" and graph.x is None):
+        return Sketches(dropout=dropped)
     if settings.inputs == "table" or (settings.inputs == "auto" and graph.x is None):
         return EmbeddingTable(graph.num_nodes, settings.hidden_channels, dropped)
     if graph.x is None:
         raise ConfigError("encoder.inputs is 'features', and the graph has none: use 'table'")
     return NodeFeatures(graph.num_features, dropped, settings.row_normalize)
+
+
+def _feature_dropout(settings: EncoderSettings, graph: MessageGraph) -> float:
+    """Return the share of x to drop; weights that outnumber the edges would learn them by heart."""
+    if settings.feature_dropout != "auto":
+        return settings.feature_dropout
+    wide = graph.num_features * settings.hidden_channels / max(1, graph.pairs.size(1))
+    return next(share for least, share in _AUTO_DROPOUT if wide >= least)
 
 
 def arguments(settings: PartSettings) -> dict[str, Any]:

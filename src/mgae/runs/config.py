@@ -10,6 +10,7 @@ import tomli_w
 from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
 from mgae.evaluation.monitors import LOSS, monitored_rank
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
@@ -53,6 +54,7 @@ class RunConfig(Settings):
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
     runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
     input: InputSettings = InputSettings()
+    features: FeatureSettings = FeatureSettings()
     split: SplitSettings
     mask: SerializeAsAny[PartSettings] | None = None
     encoder: SerializeAsAny[PartSettings] | None = None
@@ -123,7 +125,10 @@ def _dataset(graph: Any) -> Mapping[str, Any]:
 
 
 def _complete_parts(config: dict[str, Any]) -> None:
-    usual = "relational" if _has_types(config.get("input")) else "mgae"
+    # The paper's own graphs have the paper's method, whoever else's the one that is best there.
+    own = config["task"] == "links" and not _dataset(config.get("graph", "cora"))
+    usual = "combined" if own else "mgae"
+    usual = "relational" if _has_types(config.get("input")) else usual
     config["method"] = _part(METHODS, config.get("method", usual), {})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():

@@ -32,7 +32,15 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for key, value in (item for layer in layers for item in layer.items() if item[1] is not None):
         if isinstance(value, Mapping) or key in (*PARTS, "method"):
-            merged[key] = {**as_table(key, merged.get(key, {})), **as_table(key, value)}
+            section = {**as_table(key, merged.get(key, {})), **as_table(key, value)}
+            earlier = as_table(key, merged.get(key, {}))
+            # A table within a section, as features.columns, is filled key by key too.
+            inner = {
+                name: {**earlier[name], **one}
+                for name, one in section.items()
+                if isinstance(one, Mapping) and isinstance(earlier.get(name), Mapping)
+            }
+            merged[key] = {**section, **inner}
         else:
             merged[key] = value
     return merged

@@ -119,7 +119,7 @@ def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
     """Count weights eight times: gradient, Adam's moments, best epoch and checkpoint."""
     encoder = cast(EncoderSettings, config.encoder)
     width, depth = encoder.hidden_channels, encoder.num_layers
-    table = graph.num_nodes * width if graph.x is None else 0
+    table = graph.num_nodes * width if graph.x is None and encoder.inputs != "inductive" else 0
     inputs = width if graph.x is None else graph.num_features
     maps = getattr(ENCODERS[encoder.kind].build, "maps_per_layer", 1)
     layers = maps * width * (inputs + (depth - 1) * width)

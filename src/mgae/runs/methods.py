@@ -194,8 +194,46 @@ class EvidenceSettings(PartSettings):
     hidden_channels: int = Field(64, ge=1, description="width of the perceptron")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout on its hidden layer")
     max_edges: int = Field(6000, ge=1, description="edges whose evidence is computed, at most")
+    shortlist: int = Field(
+        50, ge=1, description="tails that each of several scores proposes for a head"
+    )
 
 
+class CombinedSettings(EvidenceSettings):
+    """The evidence model beside the network."""
+
+    evidence_epochs: int = Field(
+        125, ge=1, description="epochs of the evidence model, each of as many steps as folds"
+    )
+
+
+METHODS.add(
+    "combined",
+    "mgae.core:CombinedModel",
+    settings=CombinedSettings,
+    summary="masked autoencoder beside the evidence of links, weighed on validation edges",
+    parts={
+        "mask": {"kind": "undirected", "ratio": 0.5},
+        "encoder": {
+            "kind": "gcn",
+            "act": "elu",
+            "norm": "batch",
+            "inputs": "inductive",
+            "feature_dropout": "auto",
+        },
+        "decoder": {"kind": "cross-correlation", "hidden_channels": 128},
+        "loss": {"kind": "sampled-softmax", "num_negatives": 8},
+    },
+    train={
+        "epochs": 300,
+        "patience": 150,
+        "weight_decay": 5e-5,
+        "schedule": "cosine",
+        "eval_every": 5,
+        "step_size": 4096,
+        "max_pairs": 12_000_000,
+    },
+)
 METHODS.add(
     "evidence",
     "mgae.core:EvidenceModel",

@@ -6,7 +6,7 @@ stand here.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -58,7 +58,11 @@ class EncoderSettings(PartSettings):
     num_layers: int = Field(2, ge=1, description="K, the layers that the decoder crosses")
     hidden_channels: int = Field(128, ge=1, description="d, the width of every layer")
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout between layers")
-    feature_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on the node features")
+    feature_dropout: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
+        0.0,
+        description="dropout on the node features; auto: the more, the wider they are beside the "
+        "number of edges",
+    )
     drop_outputs: bool = Field(
         False, description="the decoder too reads a layer after its dropout, not the next one alone"
     )
@@ -67,8 +71,10 @@ class EncoderSettings(PartSettings):
     )
     act_last: bool = Field(True, description="activation after the last layer too")
     norm: Literal["none", "batch", "layer"] = Field("none", description="norm after a layer")
-    inputs: Literal["auto", "features", "table", "one-hot"] = Field(
-        "auto", description="where x comes from; auto: features, or a learned table without them"
+    inputs: Literal["auto", "inductive", "features", "table", "sketches", "one-hot"] = Field(
+        "auto",
+        description="where x comes from; auto: features, or a learned table without them; "
+        "inductive: features, or sketches of the visible edges without them",
     )
     row_normalize: bool = Field(
         False, description="divide each node's features by the sum of their magnitudes"

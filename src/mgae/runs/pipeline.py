@@ -23,8 +23,10 @@ from mgae.data.splits.hard import too_costly
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
 from mgae.registry import DATASETS, METHODS
+from mgae.runs.budget import shortened
 from mgae.runs.build import reads_edge_features
 from mgae.runs.config import RunConfig
+from mgae.runs.featureworth import worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
 from mgae.runs.results import Figures, RunResult, SeedResult, heading, seed_result
@@ -65,6 +67,7 @@ def run(
     graph: Any = None,
     out: str | Path | None = None,
     observer: Observer | None = None,
+    check_features: bool = False,
 ) -> RunResult:
     """Train and evaluate once for each seed.
 
@@ -74,6 +77,7 @@ def run(
             it the dataset or file that ``config.graph`` names.
         out: a new directory for everything the run leaves behind; without it nothing is written.
         observer: gets progress and notes.
+        check_features: train with and without the features first, and note what they are worth.
 
     >>> result = run(RunConfig(train={"epochs": 1}))
     >>> 50 < result.test["auc"].mean < 100
@@ -82,11 +86,16 @@ def run(
     observer = observer or Observer()
     if out is not None:
         check_free(Path(out))
-    opened = open_graph(config.graph if graph is None else graph, config.input)
+    opened = open_graph(
+        config.graph if graph is None else graph, config.input, preparing=config.features
+    )
     if graph is not None and config.graph in DATASETS:
         # Under the name of a dataset it would be held against that one's published figures.
         config = config.changed(graph=opened.name)
     observer.on_graph(opened)
+    if check_features:
+        observer.on_stage("training with and without the features")
+        observer.on_note(str(worth_of_features(config, opened)))
     return run_opened(config, opened, out, observer)
 
 
@@ -97,9 +106,10 @@ def run_opened(
     if config.task == "nodes":
         require_labels(graph)
     message = MessageGraph.of(graph)
+    config, fewer = shortened(config, message)
     config, changed = fitted(config, message)
     unread = (_unread_types(config, graph), _unread_edge_features(config, message))
-    notes = (changed, *unread, _held_out_by_time(config, graph), _too_few(config, message))
+    notes = (fewer, changed, *unread, _held_out_by_time(config, graph), _too_few(config, message))
     for note in (*notes, _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)

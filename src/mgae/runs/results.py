@@ -13,7 +13,13 @@ from pydantic import Field
 from mgae.runs.config import RunConfig
 
 Figures = dict[str, float]
-_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR", "hard_mrr": "hard MRR"}
+_HEADINGS = {
+    "auc": "AUC",
+    "ap": "AP",
+    "mrr": "MRR",
+    "hard_mrr": "hard MRR",
+    "known_auc": "AUC, known negatives",
+}
 
 
 @dataclass(frozen=True)

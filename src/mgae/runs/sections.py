@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mgae.registry import METHODS
+from mgae.runs.times import seconds
 from mgae.settings import Settings
 
 
@@ -55,6 +56,17 @@ class TrainSettings(Settings):
         description="what picks the epoch: a validation metric, 'recall@K' among all nodes, "
         "'ndcg@K' in a bipartite graph, 'hard_mrr' among hard negatives, 'loss'",
     )
+    max_pairs: int | None = Field(
+        None,
+        ge=1,
+        description="pairs decoded in all epochs together, at most: large graphs get fewer epochs",
+    )
+    budget: float | None = Field(
+        None,
+        gt=0,
+        description="seconds that training may take, or a time such as '10m'; the learning rate "
+        "falls with the time that is left",
+    )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
         None, gt=0, description="gigabytes that training may take; absent: what is free"
@@ -67,6 +79,11 @@ class TrainSettings(Settings):
         sampled = isinstance(given, Mapping) and given.get("fanouts") is not None
         endless = sampled and given.get("step_size") is None
         return {**given, "step_size": 1024} if endless else given
+
+    @field_validator("budget", mode="before")
+    @classmethod
+    def _time(cls, budget: Any) -> Any:
+        return seconds(budget) if isinstance(budget, str) else budget
 
     @field_validator("fanouts")
     @classmethod

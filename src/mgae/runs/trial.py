@@ -17,9 +17,17 @@ from mgae.core.training.loop import Fit, OnEpoch, fit
 from mgae.data.mapped import in_files
 from mgae.data.splits.bytime import split_by_time
 from mgae.data.splits.hard import too_costly, with_hard_negatives
+from mgae.data.splits.known import is_known, with_known_negatives
 from mgae.data.splits.links import LinkSplit, has_official_split, split_links
 from mgae.data.splits.typed import with_types
-from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
+from mgae.evaluation.links import (
+    evaluate_links,
+    hard_parts,
+    held_out_scores,
+    link_metrics,
+    validator,
+)
+from mgae.evaluation.metrics import auc
 from mgae.evaluation.nodes import evaluate_nodes
 from mgae.runs.build import build_method
 from mgae.runs.checkpoints import Checkpoints
@@ -54,7 +62,9 @@ class Trial:
         self.split = self._with_hard_negatives(split or self._draw_split())
         if config.train.fanouts is not None:
             # Sampled steps read few of the edges, so these can lie in files.
-            self.split = replace(self.split, message=in_files(self.split.message))
+            message = in_files(self.split.message)
+            message = replace(message, known_negatives=self.split.message.known_negatives)
+            self.split = replace(self.split, message=message)
         self.method = build_method(config, self.split.message, self.generators["init"])
         self.started = time.perf_counter()
 
@@ -65,14 +75,20 @@ class Trial:
 
     def _draw_split(self) -> LinkSplit:
         generator = self.split_generator()
-        if has_official_split(self.graph):
-            return LinkSplit.official(self.graph, self.message, generator)
         ratios = self.config.split.val_ratio, self.config.split.test_ratio
-        if splits_by_time(self.config, self.graph):
+        if has_official_split(self.graph):
+            split = LinkSplit.official(self.graph, self.message, generator)
+        elif splits_by_time(self.config, self.graph):
             split = split_by_time(self.message, self.graph.edge_time, *ratios, generator)
         else:
             split = split_links(self.message, *ratios, generator)
-        return split if self.message.triples is None else with_types(split, self.message, generator)
+        known = self.graph.get("negatives")
+        if known is not None:
+            split = with_known_negatives(split, known, ratios, generator)
+        if self.message.triples is None:
+            return split
+        drawn = known is None and not splits_by_time(self.config, self.graph)
+        return with_types(split, self.message, generator, draw=drawn)
 
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """Add the hard negatives that the configuration asks for, unless they are too costly."""
@@ -98,7 +114,7 @@ class Trial:
         if not self.method.trains:
             return Fit((), 0, 0.0)
         train = self.config.train
-        return fit(
+        result = fit(
             self.method,
             self.split.message,
             epochs=train.epochs,
@@ -107,6 +123,7 @@ class Trial:
             weight_decay=train.weight_decay,
             clip=train.clip,
             schedule=train.schedule,
+            budget=train.budget,
             eval_every=train.eval_every,
             validate=validator(
                 self.method,
@@ -119,6 +136,8 @@ class Trial:
             checkpoints=checkpoints,
             on_epoch=on_epoch,
         )
+        self.method.settle(self.split.message, *self.split.pairs("val"))
+        return result
 
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
         """Measure the test figures, and those of the heuristics on the same split."""
@@ -161,9 +180,22 @@ class Trial:
         if self.message.sides is not None:
             recalls = recalls or _USUAL_RECALLS
         wanted, as_input = link_metrics(settings.hits), settings.val_edges_as_input
-        return evaluate_links(
+        figures = evaluate_links(
             method, self.split, part, wanted, as_input, recalls, settings.max_users
         )
+        return {**figures, **self._known_figures(method, part)}
+
+    def _known_figures(self, method: Method, part: str) -> Figures:
+        """Return the AUC against the part's negatives that the user gave, if there are any."""
+        known, negatives = self.graph.get("negatives"), self.split.pairs(part)[1]
+        if known is None:
+            return {}
+        own = is_known(negatives, known, self.message.num_nodes)
+        if not bool(own.any()):
+            return {}
+        as_input = self.config.evaluation.val_edges_as_input
+        positive, negative = held_out_scores(method, self.split, part, as_input)
+        return {"known_auc": 100 * auc(positive, negative[own])}
 
     def _heuristics(self) -> tuple[str, ...]:
         """Return the heuristics' names; those of common neighbors refuse a bipartite graph."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from mgae.evaluation.metrics import Floats
-from mgae.serving.calibration import Calibration
+from mgae.serving.calibration import Calibration, Calibrations
 from mgae.serving.nodeindex import NodeIndex
 from mgae.serving.ranker import Ranked
 
@@ -30,7 +30,7 @@ class LinkScores:
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A node that may be joined to the one that was asked about; ``score`` is the logit."""
+    """A node that may be joined to the one that was asked about; ``score`` is what ranked it."""
 
     node: Any
     score: float
@@ -42,14 +42,14 @@ class Answers:
     """Give answers in the user's ids, and in probabilities if there is a calibration."""
 
     nodes: NodeIndex
-    calibration: Calibration | None
+    calibrations: Calibrations | None
 
     @property
     def notes(self) -> list[str]:
         """Return what the user should know of the probabilities."""
-        if self.calibration is None:
+        if self.calibrations is None:
             return ["the run has no validation edges: its scores have no probabilities"]
-        if self.calibration.slope == 0:
+        if self.calibrations.links.slope == 0:
             return ["on validation edges the scores say nothing: every probability is 0.5"]
         return []
 
@@ -59,21 +59,21 @@ class Answers:
 
     def scores(self, logits: Tensor) -> LinkScores:
         """Return logits [n] with their probabilities."""
-        values: Floats = logits.double().numpy()
-        if self.calibration is None:
-            return LinkScores(values, np.full(len(values), np.nan))
-        return LinkScores(values, self.calibration.probability(values))
+        return _scored(logits, None if self.calibrations is None else self.calibrations.links)
+
+    def _ranked(self, scores: Tensor) -> LinkScores:
+        return _scored(scores, None if self.calibrations is None else self.calibrations.ranks)
 
     def recommendations(self, ranked: Ranked) -> list[Recommendation]:
         """Return one node's recommendations, the best first."""
-        scores = self.scores(ranked.scores)
+        scores = self._ranked(ranked.scores)
         columns = self.ids(ranked.nodes), scores.logit.tolist(), scores.probability.tolist()
         return list(map(Recommendation, *columns))
 
     def batch(self, heads: Tensor, ranked: list[Ranked]) -> pa.RecordBatch:
         """Return the recommendations of several nodes as rows."""
         counts = torch.tensor([len(row.nodes) for row in ranked])
-        scores = self.scores(torch.cat([row.scores for row in ranked]))
+        scores = self._ranked(torch.cat([row.scores for row in ranked]))
         columns = {
             "node_id": self._column(heads.repeat_interleave(counts)),
             "rank": np.concatenate([np.arange(1, len(row.nodes) + 1) for row in ranked]),
@@ -85,3 +85,10 @@ class Answers:
 
     def _column(self, numbers: Tensor) -> pa.Array:
         return self.nodes.column.take(pa.array(numbers.numpy()))
+
+
+def _scored(logits: Tensor, calibration: Calibration | None) -> LinkScores:
+    values: Floats = logits.double().numpy()
+    if calibration is None:
+        return LinkScores(values, np.full(len(values), np.nan))
+    return LinkScores(values, calibration.probability(values))

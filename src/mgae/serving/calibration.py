@@ -60,11 +60,22 @@ class Calibration:
         return values
 
 
-def calibrate(method: Method, split: LinkSplit) -> Calibration | None:
+@dataclass(frozen=True)
+class Calibrations:
+    """One for the scores of links, one for those that rank the tails of a node."""
+
+    links: Calibration
+    ranks: Calibration
+
+
+def calibrate(method: Method, split: LinkSplit) -> Calibrations | None:
     """Fit on validation pairs, encoded without the validation edges; None if there are none."""
     pairs = split.asked("val", method.typed)
     if not all(part.size(1) for part in pairs):
         return None
     encoded = method.encode(split.message)
-    positive, negative = (method.score_links(encoded, part).numpy() for part in pairs)
-    return Calibration.fit(positive, negative)
+    links, ranks = (
+        Calibration.fit(*(score(encoded, part).numpy() for part in pairs))
+        for score in (method.score_links, method.rank_links)
+    )
+    return Calibrations(links, ranks)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -14,7 +15,8 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.methods.base import Method
 from mgae.data.checks import checked
-from mgae.data.features import KnownFeatures, features
+from mgae.data.columns.choices import FeatureSettings
+from mgae.data.features import Preparation, features
 from mgae.data.ids import Nodes
 from mgae.data.io.noderows import feature_rows
 from mgae.data.io.options import InputSettings
@@ -46,11 +48,14 @@ def require_same_features(graph: Data, other: Data) -> None:
         raise GraphError(f"the model knows {widths[0]} features, got {widths[1]}")
 
 
-def known_features(graph: Data) -> KnownFeatures | None:
-    """Return the named columns that new features must have; None if they have no names."""
+def preparation_of(graph: Data) -> Preparation | None:
+    """Return how the features of a graph were prepared; None if they have no names."""
     if graph.x is None or graph.get("feature_names") is None:
         return None
-    return KnownFeatures(tuple(graph.feature_names), graph.x.mean(dim=0).numpy())
+    if graph.get("preparation") is not None:
+        preparation: Preparation = graph.preparation
+        return preparation
+    return Preparation.of_names(graph.feature_names, graph.x.mean(dim=0).numpy())
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,13 @@ class NewFeatures:
 
     @classmethod
     def of(cls, given: Any, graph: Data) -> NewFeatures:
-        """Read a vector for each id, a data frame with a row for each, or a matrix [m, F].
+        """Read a vector or the cells of a row by column for each id, a data frame, or a matrix.
 
         Raises:
             GraphError: if they are not the features that ``graph`` has.
         """
+        if _are_rows(given):
+            given = pa.Table.from_pylist([{"id": node, **row} for node, row in given.items()])
         if hasattr(given, "columns"):
             given = _of_frame(given, graph)
         keyed = isinstance(given, Mapping)
@@ -81,12 +88,19 @@ class NewFeatures:
         return cls(matrix, list(given) if keyed else list(range(len(matrix))), keyed)
 
 
+def _are_rows(given: Any) -> bool:
+    """Return whether each id has the cells of a row, by column."""
+    is_keyed = isinstance(given, Mapping) and len(given) > 0
+    return is_keyed and all(isinstance(row, Mapping) for row in given.values())
+
+
 def _of_frame(frame: Any, graph: Data) -> dict[Any, np.ndarray]:
     """Return a vector for each id, read as a file of the same content would be."""
     source = ArrowTable("the table of new nodes", arrow_table(frame))
-    rows = feature_rows(source, InputSettings(), with_labels=False)
+    preparing = preparation_of(graph) or FeatureSettings(scale="none")
+    rows = feature_rows(source, InputSettings(), False, preparing.text_columns)
     nodes = Nodes.of(rows.ids)
-    x = features(rows, nodes, "refuse", known_features(graph)).x.numpy()
+    x = features(rows, nodes, "refuse", preparing).x.numpy()
     indices = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
     return {nodes.ids[index]: x[index] for index in indices}
 

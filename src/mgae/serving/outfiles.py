@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,17 @@ def check_out(
         raise ConfigError(f"{option} {path} is a folder: name a file")
     if path.resolve() in [Path(one).expanduser().resolve() for one in inputs if one]:
         raise ConfigError(f"{option} {path} is an input, which is never changed: name another file")
+
+
+def print_batches(stream: IO[bytes], batches: Iterator[pa.RecordBatch]) -> int:
+    """Write at least one batch as CSV to an open stream, and return the number of rows."""
+    rows, writer = 0, None
+    for batch in batches:
+        writer = writer or pacsv.CSVWriter(stream, batch.schema)
+        writer.write_batch(batch)
+        stream.flush()
+        rows += batch.num_rows
+    return rows
 
 
 def write_batches(path: Path, batches: Iterator[pa.RecordBatch]) -> int:

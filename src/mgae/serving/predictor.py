@@ -24,7 +24,7 @@ from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.answers import Answers, LinkScores, Recommendation
-from mgae.serving.calibration import Calibration, calibrate
+from mgae.serving.calibration import Calibration, Calibrations, calibrate
 from mgae.serving.candidates import Neighbors
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
@@ -62,15 +62,15 @@ class Predictor:
         method: Method,
         config: RunConfig,
         graph: Data,
-        calibration: Calibration | None = None,
+        calibrations: Calibrations | None = None,
         exact_up_to: int = 10_000,
         num_candidates: int = 500,
     ) -> None:
         self.method, self.config, self.graph = method.eval(), config, graph
-        self.calibration = calibration
+        self.calibrations = calibrations
         self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
         self.nodes = NodeIndex(graph.node_ids, graph.get("side_prefixes") or ())
-        self._answers = Answers(self.nodes, calibration)
+        self._answers = Answers(self.nodes, calibrations)
         self._message = MessageGraph.of(graph)
 
     @classmethod
@@ -91,6 +91,11 @@ class Predictor:
     def of(cls, method: Method, config: RunConfig, graph: Data, split: LinkSplit) -> Predictor:
         """Take a trained method, and calibrate it on the validation pairs of its split."""
         return cls(method, config, graph, calibrate(method, split))
+
+    @property
+    def calibration(self) -> Calibration | None:
+        """Return how scores of links become probabilities; None without validation edges."""
+        return None if self.calibrations is None else self.calibrations.links
 
     @property
     def num_nodes(self) -> int:
@@ -162,17 +167,15 @@ class Predictor:
         """
         require_positive("k", k)
         head = torch.tensor([self.nodes.position(node)])
+        tails = None if among is None else torch.unique(self._numbers(among))
         if edge_type is not None:
-            (ranked,) = self._ranked_by_type(head, k, exclude_known, edge_type, among)
-        elif among is None:
-            (ranked,) = self._ranked(head, k, exclude_known, exact)
+            (ranked,) = self._ranked_by_type(head, k, exclude_known, edge_type, tails)
         else:
-            tails = torch.unique(self._numbers(among))
-            (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
+            (ranked,) = self._ranked(head, k, exclude_known, exact, tails)
         return self._answers.recommendations(ranked)
 
     def _ranked_by_type(
-        self, head: Tensor, k: int, exclude_known: bool, edge_type: str, among: Any
+        self, head: Tensor, k: int, exclude_known: bool, edge_type: str, among: Tensor | None
     ) -> list[Ranked]:
         """Rank the nodes that are at the other end of edges of a type, or ``among``."""
         names = list(self.graph.get("type_names") or [])
@@ -187,9 +190,7 @@ class Predictor:
         source, target, number = self.graph.triples
         of_kind = number == kind
         receives = bool((target[of_kind] == head).any() and not (source[of_kind] == head).any())
-        tails = torch.unique((source if receives else target)[of_kind])
-        if among is not None:
-            tails = torch.unique(self._numbers(among))
+        tails = torch.unique((source if receives else target)[of_kind]) if among is None else among
         return self._ranking.exact(head, k, exclude_known, tails, kind)
 
     def recommend_all(
@@ -198,17 +199,20 @@ class Predictor:
         exclude_known: bool = True,
         exact: bool | None = None,
         on_share: OnShare = lambda share: None,
+        among: Iterable[Any] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the likeliest links of every node, some nodes at a time.
 
         Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
-        ``on_share`` gets the share that is done.
+        ``on_share`` gets the share that is done; ``among`` are the only nodes to recommend.
         """
         require_positive("k", k)
         at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
+        tails = None if among is None else torch.unique(self._numbers(among))
         for start in range(0, self.num_nodes, at_once):
             heads = torch.arange(start, min(start + at_once, self.num_nodes))
-            yield self._answers.batch(heads, self._ranked(heads, k, exclude_known, exact))
+            ranked = self._ranked(heads, k, exclude_known, exact, tails)
+            yield self._answers.batch(heads, ranked)
             on_share(int(heads[-1] + 1) / self.num_nodes)
 
     def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
@@ -224,7 +228,7 @@ class Predictor:
     def ranks_all(self, exact: bool | None = None) -> bool:
         """Return whether recommendations come from all nodes, if ``exact`` does not say so."""
         by_size = self.num_nodes <= self.exact_up_to or not self.embeds
-        return by_size if exact is None else exact
+        return (by_size and not self._ranking.listed) if exact is None else exact
 
     def map(self, most: int, projection: Projection = "pca") -> NodeMap | None:
         """Lay out at most ``most`` nodes on a plane; None if the method has no embeddings."""
@@ -305,13 +309,19 @@ class Predictor:
         require_inductive(self.method)
         given = NewFeatures.of(features, self.graph)
         graph, new = extend(self.graph, self.nodes, given, edges, side)
-        return Predictor(self.method, self.config, graph, self.calibration), new
+        return Predictor(self.method, self.config, graph, self.calibrations), new
 
     def _ranked(
-        self, heads: Tensor, k: int, exclude_known: bool, exact: bool | None
+        self,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool,
+        exact: bool | None,
+        among: Tensor | None = None,
     ) -> list[Ranked]:
-        if self.ranks_all(exact):
-            return self._ranking.exact(heads, k, exclude_known)
+        listed_known = self._ranking.listed and not exclude_known
+        if among is not None or self.ranks_all(exact) or listed_known:
+            return self._ranking.exact(heads, k, exclude_known, among)
         return self._ranking.proposed(heads, k, exclude_known, self._count(k))
 
     def _count(self, k: int) -> int:
@@ -321,14 +331,24 @@ class Predictor:
     def _ranking(self) -> Ranking:
         encoded = self.method.encode(self._message)
         neighbors = Neighbors(self.known_edges)
+        listed = self.method.shortlists and self._message.undirected
+        known = self.graph.get("negatives")
+        ruled_out = None if known is None else self._neighbors_by(known)
         return Ranking(
             self.method,
             encoded,
             neighbors,
             self.num_nodes,
             lambda: self._embedding,
+            listed,
+            ruled_out,
             self._message.sides,
         )
+
+    def _neighbors_by(self, pairs: Tensor) -> Neighbors:
+        """Return the nodes that each node is paired with in ``pairs`` [2, n]."""
+        no_edge = torch.zeros(self._message.edge_index.size(1), dtype=torch.bool)
+        return Neighbors(joined(self._message.only(no_edge), pairs))
 
     @property
     def known_edges(self) -> MessageGraph:

@@ -33,6 +33,8 @@ class Ranking:
         encoded: what the method made of the graph.
         neighbors: what to leave out if known edges are not wanted.
         embed: the embedding of all nodes, for candidates of a method without a decoder.
+        listed: whether candidates are the method's own shortlists.
+        ruled_out: what to leave out always, known to be no edges; or None.
         sides: of a bipartite graph: a head gets tails of the other side only.
     """
 
@@ -41,6 +43,8 @@ class Ranking:
     neighbors: Neighbors
     num_nodes: int
     embed: Callable[[], Tensor]
+    listed: bool = False
+    ruled_out: Neighbors | None = None
     sides: Sides | None = None
 
     def exact(
@@ -83,10 +87,25 @@ class Ranking:
         self, heads: Tensor, k: int, exclude_known: bool = True, count: int = 500
     ) -> list[Ranked]:
         """Return the best ``k`` for each of ``heads`` [h], of ``count`` candidates."""
+        if self.listed:
+            return self._of_shortlists(heads, k)
         return [
             self.exact(head.view(1), k, exclude_known, tails)[0]
             for head, tails in zip(heads, self.candidates.of(heads, count), strict=True)
         ]
+
+    def _of_shortlists(self, heads: Tensor, k: int) -> list[Ranked]:
+        """Return the best ``k`` of each shortlist, or of all nodes where a list is too short."""
+        distinct, index = torch.unique(heads, return_inverse=True)
+        likely = self.method.shortlist(self.encoded, distinct)
+        bounds = torch.searchsorted(likely.head, torch.arange(len(distinct) + 1)).tolist()
+        ranked = []
+        for head, first, end in zip(distinct.tolist(), bounds[:-1], bounds[1:], strict=True):
+            tails, scores = likely.tail[first:end], likely.scores[first:end]
+            one = self._best(head, tails, scores, k, exclude_known=True)
+            short = len(one.nodes) < k
+            ranked.append(self.exact(torch.tensor([head]), k)[0] if short else one)
+        return [ranked[number] for number in index.tolist()]
 
     def recall(self, heads: Tensor, k: int, count: int) -> float:
         """Return the share of the best ``k`` of all nodes that are among ``count`` candidates."""
@@ -109,6 +128,8 @@ class Ranking:
         left_out = tails == head
         if self.sides is not None and int(self.sides.of[head]) >= 0:
             left_out |= ~self.sides.across(torch.tensor(head), tails)
+        if self.ruled_out is not None:
+            left_out |= torch.isin(tails, self.ruled_out.of(head))
         if exclude_known:
             left_out |= torch.isin(tails, self.neighbors.of(head))
         kept = (~left_out).nonzero().squeeze(1)

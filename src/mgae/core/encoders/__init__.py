@@ -9,6 +9,7 @@ from mgae.core.encoders.base import (
     LayeredEncoder,
     NodeFeatures,
     OneHot,
+    Sketches,
 )
 from mgae.core.encoders.gat import GAT, GATLayer
 from mgae.core.encoders.gcn import GCN, GCNLayer
@@ -34,4 +35,5 @@ __all__ = [
     "OneHot",
     "PyGEncoder",
     "SAGELayer",
+    "Sketches",
 ]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, cast
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import normalize
 
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph
 from mgae.core.ops.dropout import dropout
 from mgae.core.ops.rows import Factor
 from mgae.core.ops.sparse import Adjacency, SparseMatrix
+from mgae.core.seeding import Generators
 
 Features = Tensor | SparseMatrix
+_ROWS = 4096  # of a sketch that one generator draws
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,
     "elu": nn.ELU,
@@ -39,6 +43,7 @@ class Inputs(nn.Module, ABC):
     """
 
     inductive: ClassVar[bool] = True  # whether nodes that were not in training have an x
+    reads_edges: ClassVar[bool] = False  # whether x comes from the edges, so that some must hide
 
     def __init__(self, channels: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -96,6 +101,48 @@ class EmbeddingTable(Inputs):
     def reset_parameters(self) -> None:
         """Draw the table anew, as the authors' code does for ogbl-ddi."""
         nn.init.xavier_uniform_(self.table)
+
+
+class Sketches(Inputs):
+    """Random projections of a node's first hops along the visible edges, and its degree (FastRP).
+
+    Nothing is learned for a node: one that was not there in training has sketches as well.
+
+    Args:
+        channels: of each hop.
+        hops: how many.
+        dropout: share of x that is dropped in training.
+    """
+
+    reads_edges = True
+
+    def __init__(self, channels: int = 64, hops: int = 3, dropout: float = 0.0) -> None:
+        super().__init__(hops * channels + 1, dropout)
+        self.width, self.hops = channels, hops
+        self._last: tuple[MessageGraph, Tensor] | None = None
+
+    def whole(self, graph: MessageGraph) -> Features:
+        """Return unit rows of S R, S² R, … side by side, scaled to unit variance, and log degrees.
+
+        Those of the last graph are kept: an epoch takes many steps on the same edges.
+        """
+        if self._last is None or self._last[0] is not graph:
+            now, hops = _random_rows(graph.num_nodes, self.width), []
+            for _ in range(self.hops):
+                now = graph.adjacency.smooth(now)
+                hops.append(normalize(now) * math.sqrt(self.width))
+            degree = torch.log1p(graph.adjacency.degree.abs()).unsqueeze(1)
+            self._last = graph, torch.cat([*hops, degree], dim=1)
+        return self._last[1]
+
+
+def _random_rows(count: int, width: int) -> Tensor:
+    """Draw normal rows [count, width]; a node's row does not depend on how many follow."""
+    rows = [
+        torch.randn(_ROWS, width, generator=Generators(block).fresh("sketch"))
+        for block in range(-(-count // _ROWS))
+    ]
+    return torch.cat(rows)[:count] if rows else torch.empty(0, width)
 
 
 class OneHot(Inputs):

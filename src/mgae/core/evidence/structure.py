@@ -75,8 +75,16 @@ class Shortlist:
     values: Floats
 
 
+def column_names(with_features: bool) -> tuple[str, ...]:
+    """Return the names of the columns of evidence; that of a node's own features is the last."""
+    own, *smoothed = SmoothedFeatures.names
+    return (*NAMES, *smoothed, own) if with_features else NAMES
+
+
 class Evidence:
     """The evidence of any pair on one visible graph; directions and weights do not count.
+
+    What is not known is NaN: all but their own features, if one of two nodes has no edges.
 
     Args:
         graph: the visible edges.
@@ -88,7 +96,7 @@ class Evidence:
         self, graph: MessageGraph, features: FeatureViews | None = None, rank: int = 64
     ) -> None:
         self.adjacency: sp.csr_array = edge_matrix(graph).astype(np.float32)
-        self.num_nodes = graph.num_nodes
+        self.num_nodes, self.sides = graph.num_nodes, graph.sides
         self.degree = np.diff(self.adjacency.indptr).astype(np.float32)
         self.root = np.sqrt(np.maximum(self.degree, 1))
         inverse = sp.diags_array((1 / self.root).astype(np.float32))
@@ -102,7 +110,7 @@ class Evidence:
     @property
     def names(self) -> tuple[str, ...]:
         """The columns of the evidence."""
-        return NAMES if self.features is None else NAMES + self.features.names
+        return column_names(self.features is not None)
 
     @property
     def block(self) -> int:
@@ -264,14 +272,23 @@ class _Block:
             np.abs(size[heads] - size[tails]),
         ]
         if of.features is not None:
-            columns += of.features.cosines(heads, tails)
-        return np.stack(columns, axis=1, dtype=np.float32, casting="unsafe")
+            own, *smoothed = of.features.cosines(heads, tails)
+            columns += [*smoothed, own]
+        values = np.stack(columns, axis=1, dtype=np.float32, casting="unsafe")
+        # Of a node without edges nothing is known but its own features: neither that it is far
+        # from all others, nor that an edge of it must have been hidden.
+        unknown = (of.degree[heads] == 0) | (of.degree[tails] == 0)
+        values[unknown, : len(of.names) - (of.features is not None)] = np.nan
+        return values
 
     def likely(self, count: int) -> tuple[Indices, Indices]:
         """Return (which head, tail) of the union of the best ``count`` by each score."""
         num_nodes = self.evidence.num_nodes
         blocked = torch.from_numpy(np.ascontiguousarray(self.adjacent.T))
         blocked[torch.arange(len(self.heads)), torch.from_numpy(self.heads)] = True
+        if (sides := self.evidence.sides) is not None:
+            heads = torch.from_numpy(self.heads).unsqueeze(1)
+            blocked |= ~sides.across(heads, torch.arange(num_nodes))
         keys = []
         for scores in self._scores():
             allowed = torch.from_numpy(scores).masked_fill_(blocked, 0)

@@ -5,7 +5,8 @@ from mgae.core.methods.adversarial import (
     AdversarialVariationalAutoencoder,
 )
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
-from mgae.core.methods.base import Encoded, Method
+from mgae.core.methods.base import Encoded, Likely, Method, Stage
+from mgae.core.methods.combined import CombinedModel
 from mgae.core.methods.evidencemodel import EvidenceModel
 from mgae.core.methods.factorization import NetMF, ProNE, Spectral
 from mgae.core.methods.graphmae import GraphMAE
@@ -31,6 +32,7 @@ __all__ = [
     "AdamicAdar",
     "AdversarialAutoencoder",
     "AdversarialVariationalAutoencoder",
+    "CombinedModel",
     "CommonNeighbors",
     "DeepGraphInfomax",
     "DeepWalk",
@@ -42,6 +44,7 @@ __all__ = [
     "Jaccard",
     "Katz",
     "LightGCN",
+    "Likely",
     "MaskGAE",
     "MaskedGraphAutoencoder",
     "Method",
@@ -56,5 +59,6 @@ __all__ = [
     "RelationalAutoencoder",
     "ResourceAllocation",
     "Spectral",
+    "Stage",
     "VariationalGraphAutoencoder",
 ]

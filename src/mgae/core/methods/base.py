@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -42,6 +42,36 @@ class Encoded:
         return self.rows.index_select(0, nodes)
 
 
+@dataclass(frozen=True, eq=False)
+class Likely:
+    """Likely new tails of several heads, grouped by head.
+
+    Attributes:
+        head: the index of the head among those that were asked about [n], rising.
+        tail: node ids [n].
+        scores: by which the tails of one head are ranked [n].
+    """
+
+    head: Tensor
+    tail: Tensor
+    scores: Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A part of the training, with a loop of its own.
+
+    Attributes:
+        method: what is trained.
+        settings: arguments of `fit` in place of those that it is called with.
+        keep_last: keep the weights of the last epoch; else validation or the loss chooses one.
+    """
+
+    method: Method
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    keep_last: bool = False
+
+
 class Method(nn.Module, ABC):
     """Learns from a graph's message edges, then embeds nodes and scores links.
 
@@ -51,6 +81,7 @@ class Method(nn.Module, ABC):
     trains: ClassVar[bool] = True
     samplable: ClassVar[bool] = False  # whether it can train on sampled neighborhoods
     typed: ClassVar[bool] = False  # whether it also scores triples (head, tail, type of edge)
+    shortlists: ClassVar[bool] = False  # whether `shortlist` proposes tails; then no others rank
     name = ""  # what error messages call it
 
     @property
@@ -66,6 +97,10 @@ class Method(nn.Module, ABC):
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Run one epoch: yield (loss, parameter group) for each optimizer step."""
         raise UnsupportedError(f"method {self.name!r} is not trained")
+
+    def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
+        """Return what is trained one after the other; in most methods the method itself."""
+        return [Stage(self)]
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
         """Return what each group's step moves; a module's gradients are clipped together."""
@@ -87,13 +122,27 @@ class Method(nn.Module, ABC):
     def score_links(self, encoded: Any, pairs: Tensor) -> Tensor:
         """Return a score [n] for each of ``pairs`` [2, n]: the higher, the likelier an edge."""
 
+    def rank_links(self, encoded: Any, pairs: Tensor) -> Tensor:
+        """Return scores [n] that order the tails of one head; in most methods `score_links`."""
+        return self.score_links(encoded, pairs)
+
     def score_tails(self, encoded: Any, heads: Tensor, tails: Tensor) -> Tensor:
         """Return scores [h, n] of each of ``heads`` [h] with each of ``tails`` [n].
 
-        The same as `score_links` of all these pairs; a method that has a cheaper way takes it.
+        The same as `rank_links` of all these pairs; a method that has a cheaper way takes it.
         """
         pairs = torch.stack([heads.repeat_interleave(tails.numel()), tails.repeat(heads.numel())])
-        return self.score_links(encoded, pairs).view(heads.numel(), tails.numel())
+        return self.rank_links(encoded, pairs).view(heads.numel(), tails.numel())
+
+    def shortlist(self, encoded: Any, heads: Tensor) -> Likely:
+        """Return likely new tails of distinct ``heads`` [h], neighbors and the head left out."""
+        raise UnsupportedError(f"method {self.name!r} has no shortlist")
+
+    def settle(self, graph: MessageGraph, positives: Tensor, negatives: Tensor) -> None:
+        """Choose, after training, what is scored: by validation pairs [2, n] that are hidden.
+
+        Called once, with the edges that the method was trained on.
+        """
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew."""

@@ -1,9 +1,12 @@
-"""The evidence model: a small network on what the visible graph says about a pair.
+"""The evidence model: small networks on what the visible graph says about a pair.
 
 The edges are divided into fixed folds. The evidence of a fold's edges, and of pairs that are no
 edges, is computed on the other folds: no edge counts for itself, and what is visible in training
 is close to what is visible afterwards. Only the evidence is needed from then on, so that a step
 costs next to nothing.
+
+There are two outputs. *link* tells edges from random pairs. *rank* orders the likely tails of one
+head, its shortlist: there, nearly all pairs look like edges to the first one.
 """
 
 from __future__ import annotations
@@ -17,11 +20,11 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from mgae.core.errors import GraphError
-from mgae.core.evidence import Evidence, FeatureViews
-from mgae.core.evidence.cosines import SmoothedFeatures
-from mgae.core.evidence.structure import NAMES
+from mgae.core.evidence import Evidence, FeatureViews, Shortlist
+from mgae.core.evidence.sketches import Floats
+from mgae.core.evidence.structure import column_names
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.base import Method
+from mgae.core.methods.base import Likely, Method, Stage
 from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.dropout import dropout
 from mgae.core.seeding import Generators
@@ -29,35 +32,127 @@ from mgae.core.seeding import Generators
 _OUTLIER = 5.0  # standardized evidence is cut off here
 _TAILS_PER_HEAD = 4  # of negatives: a head's walk serves several of them
 _SCORES_AT_ONCE = 1 << 17
+_COMPETITORS, _OTHERS = 24, 4  # of a ranked edge: from the same shortlist, and random pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Contests:
+    """Hidden edges that are on the shortlist of one of their ends, among the rest of that list.
+
+    Attributes:
+        values: the evidence of all shortlists [n, F].
+        is_edge: whether a row is a hidden edge [n].
+        edge: the rows that are [c].
+        first, end: the rows of the list that an edge is on [c].
+    """
+
+    values: Tensor
+    is_edge: Tensor
+    edge: Tensor
+    first: Tensor
+    end: Tensor
+
+    @classmethod
+    def of(cls, lists: Shortlist, is_edge: Tensor, begin: int = 0) -> Contests:
+        """Take shortlists grouped by head, whose first row has the number ``begin``."""
+        head = torch.from_numpy(lists.head)
+        edge = is_edge.nonzero().squeeze(1)
+        first = torch.searchsorted(head, head[edge])
+        end = torch.searchsorted(head, head[edge], right=True)
+        values = torch.from_numpy(lists.values)
+        return cls(values, is_edge, edge + begin, first + begin, end + begin)
+
+    @classmethod
+    def joined(cls, parts: list[Contests]) -> Contests:
+        """Put the contests of several folds, numbered on, one after the other."""
+        names = ("values", "is_edge", "edge", "first", "end")
+        return cls(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
+
+    @property
+    def rows(self) -> tuple[Tensor, Tensor]:
+        """All lists one after the other: whose contest it is, and the rows, [r] each."""
+        length = self.end - self.first
+        contest = torch.repeat_interleave(torch.arange(len(length)), length)
+        before = torch.repeat_interleave(self.first - length.cumsum(0) + length, length)
+        return contest, torch.arange(len(contest)) + before
+
+    def ranks(self, scores: Tensor) -> Tensor:
+        """Return the rank [c] of each edge on its list by scores [n] of all rows, from 1.
+
+        A tie takes the mean of the best and the worst rank.
+        """
+        contest, listed = self.rows
+        own = scores[self.edge][contest]
+        ahead = (scores[listed] > own).double() + 0.5 * (scores[listed] == own).double()
+        return 0.5 + torch.zeros(len(self.edge)).double().index_add(0, contest, ahead)
+
+    def draw(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Draw edges and their competitors: evidence [count, 1 + m, F], the edge first.
+
+        The second value [count, 1 + m] is true for competitors that are edges themselves.
+        """
+        which = torch.randint(len(self.edge), (count,), generator=generator)
+        first, length = self.first[which], (self.end - self.first)[which]
+        chance = torch.rand(count, _COMPETITORS, generator=generator)
+        others = first.unsqueeze(1) + (chance * length.unsqueeze(1)).long()
+        rows = torch.cat([self.edge[which].unsqueeze(1), others], dim=1)
+        void = self.is_edge[rows]
+        void[:, 0] = False
+        return self.values[rows], void
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedEvidence:
-    """Evidence [·, F] of the edges of all folds, each from the other folds, and of other pairs."""
+    """What is learned from, each fold's share computed on the other folds.
+
+    Attributes:
+        positives, negatives: the evidence of edges and of other pairs [·, F].
+        contests: shortlists with hidden edges on them.
+    """
 
     positives: Tensor
     negatives: Tensor
+    contests: Contests
 
     @classmethod
     def of(
-        cls, graph: MessageGraph, folds: int, max_edges: int, generator: torch.Generator
+        cls,
+        graph: MessageGraph,
+        folds: int,
+        max_edges: int,
+        shortlist: int,
+        generator: torch.Generator,
     ) -> FoldedEvidence:
         """Compute the evidence of at most ``max_edges`` edges and twice as many other pairs."""
         views = None if graph.x is None else FeatureViews.of(graph.x)
         number = torch.randperm(graph.pairs.size(1), generator=generator) % folds
         share = -(-max_edges // folds)
-        positives, negatives = [], []
+        positives, negatives, contests, rows = [], [], [], 0
         for fold in range(folds):
             hidden = hideable(graph, number == fold)
             evidence = Evidence(graph.only(~hidden[graph.pair_of_edge]), views)
             edges = graph.pairs[:, hidden]
-            chosen = torch.randperm(edges.size(1), generator=generator)[:share]
-            positives.append(evidence.pairs(edges[:, chosen].numpy()))
-            others = uniform_pairs(graph, 2 * max(1, chosen.numel()), generator)
-            negatives.append(evidence.pairs(others.numpy()))
+            chosen = edges[:, torch.randperm(edges.size(1), generator=generator)[:share]]
+            others = uniform_pairs(graph, 2 * max(1, chosen.size(1)), generator)
+            # Both ends of one half have their shortlists; the other half needs no walk of its own.
+            ranked = chosen[:, : -(-chosen.size(1) // 2)]
+            heads = torch.unique(ranked)
+            lists = evidence.shortlist(heads.numpy(), shortlist)
+            pairs = torch.stack([heads[lists.head], torch.from_numpy(lists.tail)])
+            contests.append(Contests.of(lists, are_among(pairs, edges, graph.num_nodes), rows))
+            rows += len(lists.tail)
+            positives.append(evidence.pairs(chosen.numpy()))
+            negatives.append(_known(evidence.pairs(others.numpy())))
         return cls(
-            torch.from_numpy(np.concatenate(positives)), torch.from_numpy(np.concatenate(negatives))
+            torch.from_numpy(np.concatenate(positives)),
+            torch.from_numpy(np.concatenate(negatives)),
+            Contests.joined(contests),
         )
+
+
+def _known(values: Floats) -> Floats:
+    """Return the rows that are known: a node without edges is no sign of a missing link."""
+    return values[~np.isnan(values).any(axis=1)]
 
 
 def hideable(graph: MessageGraph, hidden: Tensor) -> Tensor:
@@ -77,6 +172,12 @@ def uniform_pairs(graph: MessageGraph, count: int, generator: torch.Generator) -
     return pairs[:, pairs[1] >= 0]
 
 
+def are_among(pairs: Tensor, edges: Tensor, num_nodes: int) -> Tensor:
+    """Return which of ``pairs`` [2, n] are one of ``edges``, in either order: [n]."""
+    keys = [low * num_nodes + high for low, high in (p.sort(dim=0).values for p in (pairs, edges))]
+    return torch.isin(*keys)
+
+
 @dataclass(eq=False)
 class EncodedEvidence:
     """The evidence of one graph; that of the last pairs asked about is kept, as in validation."""
@@ -94,8 +195,29 @@ class EncodedEvidence:
         return values
 
 
+class Output(nn.Module):
+    """A linear map and a perceptron on standardized evidence."""
+
+    def __init__(self, channels: int, hidden_channels: int, dropout: float) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.linear = nn.Linear(channels, 1)
+        self.hidden, self.last = nn.Linear(channels, hidden_channels), nn.Linear(hidden_channels, 1)
+
+    def forward(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Return logits [...] of evidence [..., F]."""
+        units = dropout(torch.relu(self.hidden(x)), self.dropout, generator)
+        logits: Tensor = self.linear(x) + self.last(units)
+        return logits.squeeze(-1)
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew."""
+        for layer in (self.linear, self.hidden, self.last):
+            layer.reset_parameters()
+
+
 class EvidenceModel(Method):
-    """A linear map and a perceptron on the standardized evidence of a pair.
+    """Two small networks, *link* and *rank*, on the standardized evidence of a pair.
 
     Nothing is learned for a single node, so that nodes and graphs that were not there in training
     can be scored. Directions of edges do not count.
@@ -103,12 +225,14 @@ class EvidenceModel(Method):
     Args:
         num_features: F of the graph; 0 without features.
         folds: in which the edges are divided; one of them is hidden at a time.
-        hidden_channels: width of the perceptron.
-        dropout: on its hidden layer.
+        hidden_channels: width of the perceptrons.
+        dropout: on their hidden layers.
         max_edges: edges whose evidence is computed, at most.
+        shortlist: tails that each of several scores proposes for a head.
         step_size: edges per optimizer step; None: 512.
     """
 
+    shortlists = True
     mean: Tensor
     scale: Tensor
 
@@ -119,41 +243,73 @@ class EvidenceModel(Method):
         hidden_channels: int = 64,
         dropout: float = 0.1,
         max_edges: int = 6000,
+        shortlist: int = 50,
         step_size: int | None = None,
     ) -> None:
         super().__init__()
-        count = len(NAMES) + (len(SmoothedFeatures.names) if num_features else 0)
-        self.folds, self.max_edges, self.dropout = folds, max_edges, dropout
+        self.names = column_names(num_features > 0)
+        count = len(self.names)
+        self.folds, self.max_edges, self.count = folds, max_edges, shortlist
         self.step_size = step_size or 512
         self.register_buffer("mean", torch.zeros(count))
         self.register_buffer("scale", torch.ones(count))
-        self.linear = nn.Linear(count, 1)
-        self.hidden, self.last = nn.Linear(count, hidden_channels), nn.Linear(hidden_channels, 1)
+        self.link = Output(count, hidden_channels, dropout)
+        self.rank = Output(count, hidden_channels, dropout)
         self._folded: tuple[MessageGraph, FoldedEvidence] | None = None
         self._encoded: tuple[MessageGraph, EncodedEvidence] | None = None
 
+    def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
+        """Train to the end: so few weights do not overfit, and small validation sets saturate."""
+        return [Stage(self, keep_last=True)]
+
+    def parameter_groups(self) -> dict[str, list[nn.Module]]:
+        """Return one group; the two outputs are clipped apart."""
+        return {"model": [self.link, self.rank]}
+
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
-        """Yield as many steps as there are folds: random edges against random other pairs."""
+        """Yield as many steps as there are folds, of both outputs."""
         folded = self.fold(graph, generators)
         if not len(folded.positives):
             raise GraphError(
                 "every edge is a node's last one, so that none can be hidden: use another method"
             )
         for _ in range(self.folds):
-            positives = _some(folded.positives, self.step_size, generators["mask"])
-            negatives = _some(folded.negatives, 2 * self.step_size, generators["negatives"])
-            logits = self(torch.cat([positives, negatives]), generators["dropout"])
-            labels = (torch.arange(len(logits)) < len(positives)).to(logits.dtype)
-            yield binary_cross_entropy_with_logits(logits, labels), "model"
+            yield self._link_loss(folded, generators) + self._rank_loss(folded, generators), "model"
+
+    def _link_loss(self, folded: FoldedEvidence, generators: Generators) -> Tensor:
+        """Tell random edges from random other pairs."""
+        positives = _some(folded.positives, self.step_size, generators["mask"])
+        negatives = _some(folded.negatives, 2 * self.step_size, generators["negatives"])
+        x = self.standardized(torch.cat([positives, negatives]))
+        logits = self.link(x, generators["dropout"])
+        labels = (torch.arange(len(logits)) < len(positives)).to(logits.dtype)
+        return binary_cross_entropy_with_logits(logits, labels)
+
+    def _rank_loss(self, folded: FoldedEvidence, generators: Generators) -> Tensor:
+        """Put an edge before its competitors: those of a shortlist, and a few random pairs."""
+        if not len(folded.contests.edge):
+            return torch.zeros(())
+        count = max(1, self.step_size // 2)
+        values, void = folded.contests.draw(count, generators["mask"])
+        others = _some(folded.negatives, count * _OTHERS, generators["negatives"])
+        values = torch.cat([values, others.view(count, _OTHERS, -1)], dim=1)
+        logits = self.rank(self.standardized(values), generators["dropout"])
+        listed, random = logits.split([void.size(1), _OTHERS], dim=1)
+        all_logits = torch.cat([listed.masked_fill(void, -torch.inf), random], dim=1)
+        return -torch.log_softmax(all_logits, dim=1)[:, 0].mean()
 
     def fold(self, graph: MessageGraph, generators: Generators) -> FoldedEvidence:
         """Return the evidence of all folds, computed once for a graph and a seed."""
         if self._folded is None or self._folded[0] is not graph:
             chance = generators.fresh("folds")
-            folded = FoldedEvidence.of(graph, self.folds, self.max_edges, chance)
+            folded = FoldedEvidence.of(graph, self.folds, self.max_edges, self.count, chance)
             self._standardize(torch.cat([folded.positives, folded.negatives]))
             self._folded = graph, folded
         return self._folded[1]
+
+    def forget(self) -> None:
+        """Let go of what only training needs."""
+        self._folded = None
 
     def _standardize(self, evidence: Tensor) -> None:
         deviation = evidence.std(dim=0, unbiased=False)
@@ -161,12 +317,17 @@ class EvidenceModel(Method):
         self.mean.copy_(evidence.mean(dim=0))
         self.scale.copy_(torch.where(constant, 0.0, 1 / deviation.clamp(min=1e-4)))
 
-    def forward(self, evidence: Tensor, generator: torch.Generator | None) -> Tensor:
-        """Return logits [n] of evidence [n, F]."""
-        x = ((evidence - self.mean) * self.scale).clamp(-_OUTLIER, _OUTLIER)
-        units = dropout(torch.relu(self.hidden(x)), self.dropout, generator)
-        logits: Tensor = self.linear(x) + self.last(units)
-        return logits.squeeze(1)
+    def standardized(self, evidence: Tensor) -> Tensor:
+        """Return evidence [..., F] with mean 0 and deviation 1; what is not known is 0."""
+        return ((evidence - self.mean) * self.scale).clamp(-_OUTLIER, _OUTLIER).nan_to_num(0.0)
+
+    @torch.no_grad()
+    def outputs(self, evidence: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the logits [n] of both outputs, link and rank, for evidence [n, F]."""
+        self.eval()
+        chunks = [self.standardized(chunk) for chunk in evidence.split(_SCORES_AT_ONCE)]
+        link, rank = (torch.cat([out(x, None) for x in chunks]) for out in (self.link, self.rank))
+        return link, rank
 
     def encode(self, graph: MessageGraph) -> EncodedEvidence:
         """Return the evidence of all edges of ``graph``; that of the last graph is kept."""
@@ -180,24 +341,30 @@ class EvidenceModel(Method):
         hops = self.encode(graph).evidence.hops
         return torch.from_numpy(np.concatenate(hops, axis=1))
 
-    @torch.no_grad()
     def score_links(self, encoded: EncodedEvidence, pairs: Tensor) -> Tensor:
-        """Return logits of pairs."""
-        self.eval()
-        chunks = encoded.pairs(pairs).split(_SCORES_AT_ONCE)
-        return torch.cat([self(chunk, None) for chunk in chunks])
+        """Return the first output of pairs."""
+        return self.outputs(encoded.pairs(pairs))[0]
 
-    @torch.no_grad()
+    def rank_links(self, encoded: EncodedEvidence, pairs: Tensor) -> Tensor:
+        """Return the second output of pairs."""
+        return self.outputs(encoded.pairs(pairs))[1]
+
     def score_tails(self, encoded: EncodedEvidence, heads: Tensor, tails: Tensor) -> Tensor:
-        """Return logits [h, n], from one walk for each head."""
-        self.eval()
+        """Return the second output [h, n], from one walk for each head."""
         size = max(1, _SCORES_AT_ONCE // max(1, tails.numel()))
         rows = []
         for some in heads.split(size):
             distinct, index = torch.unique(some, return_inverse=True)
             values = torch.from_numpy(encoded.evidence.tails(distinct.numpy(), tails.numpy()))
-            rows.append(self(values.flatten(0, 1), None).view(len(distinct), -1)[index])
+            ranked = self.outputs(values.flatten(0, 1))[1]
+            rows.append(ranked.view(len(distinct), -1)[index])
         return torch.cat(rows) if rows else torch.empty(0, tails.numel())
+
+    def shortlist(self, encoded: EncodedEvidence, heads: Tensor) -> Likely:
+        """Return likely new tails and their second output, from one walk for each head."""
+        listed = encoded.evidence.shortlist(heads.numpy(), self.count)
+        scores = self.outputs(torch.from_numpy(listed.values))[1]
+        return Likely(torch.from_numpy(listed.head), torch.from_numpy(listed.tail), scores)
 
 
 def _some(rows: Tensor, count: int, generator: torch.Generator) -> Tensor:

@@ -88,14 +88,16 @@ class MaskedGraphAutoencoder(LinkModel):
         """Do the same with a step that encodes what its own pairs can reach."""
         hidden, sampler = self.mask.hide(graph, generators["mask"]), NegativeSampler.of(graph)
         self._require_targets(hidden.count)
-        neighbors = hidden.neighbor_sampler()
+        neighbors, visible = hidden.neighbor_sampler(), graph
+        if self.encoder.inputs.reads_edges:
+            visible = hidden.visible()
         for positives in hidden.steps(self.step_size, generators["mask"]):
             negatives = self.loss.draw(positives, sampler, generators["negatives"])
             ends = torch.cat([positives.flatten(), negatives[negatives >= 0]])
             nodes = torch.unique(ends)
             reached = neighbors.sample(nodes, fanouts, generators["mask"])
             assert isinstance(self.encoder, LayeredEncoder)
-            layers = encode_neighborhood(self.encoder, graph, reached, generators["dropout"])
+            layers = encode_neighborhood(self.encoder, visible, reached, generators["dropout"])
             # The layers are those of ``nodes``; a tail of -1 is no pair, and stays none.
             local = torch.searchsorted(nodes, negatives).where(negatives >= 0, -1)
             edges = torch.searchsorted(nodes, positives)

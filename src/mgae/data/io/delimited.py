@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from mgae.core.errors import GraphError
-from mgae.data.io.sniffing import NULLS, Layout, not_utf8, ragged, records, squeezed
+from mgae.data.io.headers import NULLS
+from mgae.data.io.sniffing import Layout, not_utf8, ragged, records, squeezed
 
 OnProgress = Callable[[str, float], None]
 
@@ -68,6 +69,16 @@ class DelimitedTable:
     def named(self) -> bool:
         """Return whether there is a header."""
         return self.layout.names is not None
+
+    @property
+    def likely_header(self) -> bool:
+        """Return whether the header is one by likelihood alone."""
+        return self.layout.likely
+
+    @property
+    def zero_led(self) -> frozenset[int]:
+        """Return the columns in which numbers have leading zeros, by the first rows."""
+        return self.layout.zero_led
 
     @property
     def names(self) -> tuple[str, ...]:

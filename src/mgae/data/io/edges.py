@@ -17,9 +17,9 @@ from mgae.core.errors import GraphError
 from mgae.data.checks import adjacency, averaged, edges_of, latest, standardized
 from mgae.data.ids import Ids, Nodes, counted, decoded, first_refused, listed
 from mgae.data.io.edgecolumns import numbers_of, times_of, types_of
+from mgae.data.io.headers import Hints, is_number, shape
 from mgae.data.io.options import InputSettings
-from mgae.data.io.sniffing import Hints, is_number
-from mgae.data.io.tables import Table, find_column
+from mgae.data.io.tables import Table, find_column, header_notes
 
 _SOURCES = (
     "source src from u head node1 node_1 id1 id_1 source_id src_id from_id fromnodeid from_node "
@@ -70,6 +70,29 @@ class EdgeList:
     features: np.ndarray | None = None
     feature_names: tuple[str, ...] = ()
 
+    def signed(self, how: str) -> EdgeList:
+        """Return the edges without negative weights: without their sign, or without the edge.
+
+        Raises:
+            GraphError: at the first negative weight, if ``how`` is ``refuse``.
+        """
+        negative = None if self.weight is None else self.weight < 0
+        if self.weight is None or negative is None or not negative.any():
+            return self
+        if how == "refuse":
+            row = int(np.argmax(negative))
+            wrong = wrong_weight(self.ids.locate(row), float(self.weight[row]))
+            raise GraphError(f"{wrong} (--weights abs or drop takes negative ones)")
+        count = counted(int(negative.sum()), "negative weight")
+        if how == "abs":
+            note = f"{self.where}: {count} taken without the sign"
+            return replace(self, weight=np.abs(self.weight), notes=(*self.notes, note))
+        rows = np.flatnonzero(~negative)
+        codes = tuple(column[rows] for column in self.ids.codes)
+        ids = Ids(self.ids.texts, codes, lambda row: self.ids.locate(int(rows[row])))
+        note = f"{self.where}: edges of {count} dropped"
+        return replace(self, ids=ids, weight=self.weight[rows], notes=(*self.notes, note))
+
 
 def edge_hints(settings: InputSettings) -> Hints:
     """Return what distinguishes the header of a table of edges from its first edge."""
@@ -108,6 +131,7 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     ids = Ids.of(columns[:2], table.locate)
     ignored = [name for number, name in enumerate(table.names) if number not in used]
     notes = [f"{table.where}: columns ignored: {listed(ignored, 20)}"] if ignored else []
+    notes += header_notes(table)
     if settings.header == "auto" and not table.named:
         notes += _doubtful_first_row(table.where, ids)
     weights = None if weight is None else weights_of(by_number[weight], table)
@@ -121,8 +145,9 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
         edges = replace(
             edges, features=np.stack(values, axis=1), feature_names=settings.edge_features
         )
-    named = (table.names[source], table.names[target])
-    return replace(edges, columns=named) if table.named else edges
+    if table.named:
+        edges = replace(edges, columns=(table.names[source], table.names[target]))
+    return edges.signed(settings.weights)
 
 
 def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:
@@ -152,7 +177,7 @@ def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
     """Return a column of weights [m].
 
     Raises:
-        GraphError: at the first that is not a finite number ≥ 0.
+        GraphError: at the first that is no finite number.
     """
     column = decoded(column)
     try:
@@ -167,13 +192,13 @@ def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
 
 
 def checked_weights(weights: np.ndarray, locate: Callable[[int], str]) -> np.ndarray:
-    """Return the same weights [m], all finite as single floats and none negative.
+    """Return the same weights [m], all finite as single floats.
 
     Raises:
         GraphError: at the first that is not.
     """
     with np.errstate(over="ignore"):
-        wrong = ~(np.isfinite(weights.astype(np.float32)) & (weights >= 0))
+        wrong = ~np.isfinite(weights.astype(np.float32))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise wrong_weight(locate(row), float(weights[row]))
@@ -275,6 +300,10 @@ def _doubtful_first_row(where: str, ids: Ids) -> list[str]:
     texts = [ids.texts[end].as_py() for end in ends]
     again = (np.count_nonzero(codes[1:] == end) for codes in ids.codes for end in ends)
     if not texts or any(is_number(text) for text in texts) or any(again):
+        return []
+    # u9 among u1 and u2 is one of them.
+    others = {shape(text) for text in ids.texts.to_pylist() if text not in texts}
+    if all(shape(text) in others and any(map(str.isdigit, text)) for text in texts):
         return []
     row = f"row 1 ({listed(texts)}) taken as an edge, though no other has its ids"
     return [f"{where}: {row}; if it names the columns, give --source-column and --target-column"]

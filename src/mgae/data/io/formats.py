@@ -87,7 +87,7 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
             f"{where}: {note}" for note in _remarks(graph, settings.directed, attributes - {weight})
         ),
         node_side=np.array([side.get(node, -1) for node in graph], np.int8) if side else None,
-    )
+    ).signed(settings.weights)
 
 
 def _sides(graph: nx.Graph[Any], settings: InputSettings) -> dict[Any, int]:
@@ -181,7 +181,8 @@ def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int
     weight = None if (entries.data == 1).all() else entries.data.astype(np.float64)
     weight = None if weight is None else checked_weights(weight, locate)
     edges = EdgeList(where, Ids(texts, (row, column), locate), weight, nodes)
-    return replace(edges, columns=("row", "column"), prefixes=_SIDES) if two_sides else edges
+    edges = replace(edges, columns=("row", "column"), prefixes=_SIDES) if two_sides else edges
+    return edges.signed(settings.weights)
 
 
 def _read_npz(stream: IO[bytes]) -> Any:

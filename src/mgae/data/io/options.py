@@ -25,6 +25,7 @@ class InputSettings(Settings):
 
     features: str | None = Field(None, description="a table with a row of features per node")
     labels: str | None = Field(None, description="a table with a label per node")
+    negatives: str | None = Field(None, description="pairs that are known to be no edges")
     source_column: str | None = Field(None, description="the edges' source: a name, or a number")
     target_column: str | None = Field(None, description="the edges' target: a name, or a number")
     weight_column: str | None = Field(None, description="the edges' weight: a name, or a number")
@@ -47,6 +48,9 @@ class InputSettings(Settings):
     )
     edge_features: tuple[str, ...] = Field(
         (), description="numeric columns of the edges that an encoder's messages read"
+    )
+    weights: Literal["refuse", "abs", "drop"] = Field(
+        "refuse", description="negative weights: refused, without their sign, or without the edge"
     )
     id_column: str | None = Field(None, description="the node's id in features and labels")
     label_column: str | None = Field(None, description="the label's column")
@@ -74,7 +78,7 @@ class InputSettings(Settings):
             given = getattr(self, key) != type(self).model_fields[key].default
             if given and self.time_column is None:
                 raise ConfigError(f"input.{key} needs input.time_column: name it, or leave it out")
-        for key in ("features", "labels"):
+        for key in ("features", "labels", "negatives"):
             if getattr(self, key) == "":
                 raise ConfigError(f"input.{key} is empty: name a file, or leave it out")
         for key, files in _APPLIES_TO.items():

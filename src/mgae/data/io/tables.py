@@ -15,7 +15,8 @@ from pyarrow.interchange import from_dataframe
 from mgae.core.errors import GraphError, hint
 from mgae.data.ids import listed
 from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes, readable
-from mgae.data.io.sniffing import Hints, detect_layout
+from mgae.data.io.headers import Hints
+from mgae.data.io.sniffing import detect_layout
 
 _BINARY_ENDINGS = {".parquet": "Parquet", ".feather": "Feather 2", ".arrow": "Feather 2"}
 
@@ -29,6 +30,13 @@ class Table(Protocol):
     def names(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def named(self) -> bool: ...  # noqa: D102
+    @property
+    def likely_header(self) -> bool:
+        """Return whether row 1 is taken as names though it might be a row."""
+
+    @property
+    def zero_led(self) -> frozenset[int]:
+        """Return the columns in which numbers have leading zeros, as in codes."""
 
     def read(
         self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
@@ -87,6 +95,8 @@ class ArrowTable:
     where: str
     table: pa.Table
     named: bool = True
+    likely_header: bool = False
+    zero_led: frozenset[int] = frozenset()  # types are known
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,6 +126,8 @@ class ParquetTable:
     names: tuple[str, ...]
     on_progress: OnProgress
     named: bool = True
+    likely_header: bool = False
+    zero_led: frozenset[int] = frozenset()  # types are known
 
     @property
     def where(self) -> str:
@@ -199,3 +211,11 @@ def find_column(
         f"{table.where} has no column {chosen!r} ({setting}): columns are {columns}"
         f"{hint(chosen, table.names)}"
     )
+
+
+def header_notes(table: Table) -> list[str]:
+    """Return a note if row 1 is taken as the names of columns though it might be a row."""
+    if not table.likely_header:
+        return []
+    row = f"row 1 ({listed(table.names)}) taken as the names of the columns"
+    return [f"{table.where}: {row}; if it is a row like the others, set input.header=no"]

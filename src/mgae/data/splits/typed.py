@@ -15,11 +15,14 @@ from mgae.data.splits.links import LinkSplit
 _ROUNDS = 50
 
 
-def with_types(split: LinkSplit, graph: MessageGraph, generator: torch.Generator) -> LinkSplit:
+def with_types(
+    split: LinkSplit, graph: MessageGraph, generator: torch.Generator, draw: bool = True
+) -> LinkSplit:
     """Return the split with the types of its edges: a pair of several types comes once for each.
 
-    Edges point as their types do. A negative has the type of a held-out edge; if nodes have types
-    or sides, its ends are of the same ones.
+    Edges point as their types do. A negative has the type of a held-out edge. If nodes have types
+    or sides, others are drawn whose ends are of the same ones; with ``draw=False`` those of the
+    split are kept.
     """
     assert graph.triples is not None
     drawn, parts = torch.empty(0, dtype=torch.long), dict[str, Any]()
@@ -28,7 +31,7 @@ def with_types(split: LinkSplit, graph: MessageGraph, generator: torch.Generator
         triples = graph.triples[:, torch.isin(_keys(graph, graph.triples), _keys(graph, pairs))]
         triples = triples[:, torch.randperm(triples.size(1), generator=generator)]
         kinds = triples[2, : negatives.size(1)].clone()
-        if graph.node_type is not None or graph.side is not None:
+        if draw and (graph.node_type is not None or graph.side is not None):
             asked = triples[:, : pairs.size(1)]
             negatives, drawn = _alike(graph, asked, drawn, generator)
             negatives, kinds = negatives[:2], negatives[2]
