@@ -17,7 +17,18 @@ from mgae.data.datasets.catalogue import load_graph
 from mgae.data.features import Preparation
 
 # What is known of a graph besides its tensors and ids.
-_FACTS = ("name", "class_names", "feature_names")
+_FACTS = (
+    "name",
+    "class_names",
+    "feature_names",
+    "side_names",
+    "side_prefixes",
+    "dated",
+    "type_names",
+    "node_type_names",
+    "feature_widths",
+    "edge_feature_names",
+)
 
 
 def save_graph(graph: Data, folder: Path) -> None:
