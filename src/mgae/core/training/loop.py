@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from mgae.core.errors import TrainingError, UnsupportedError
+from mgae.core.errors import RunDirectoryError, TrainingError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method, Stage
 from mgae.core.seeding import Generators
@@ -149,7 +149,13 @@ def _run_stage(
         settings["budget"],
     )
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
-        state.restore(saved)
+        try:
+            state.restore(saved)
+        except (LookupError, ValueError, TypeError, RuntimeError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise RunDirectoryError(
+                f"the checkpoint does not fit this training: {reason}"
+            ) from None
         for record in state.history:
             on_epoch(record)
     try:
