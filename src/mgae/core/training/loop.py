@@ -115,9 +115,11 @@ def fit(
     *earlier, last = method.stages(graph, generators)
     for stage in earlier:  # short ones: a training that is resumed takes them again
         _run_stage(stage, graph, {**settings, **stage.settings}, generators)
-    return _run_stage(
+    result = _run_stage(
         last, graph, {**settings, **last.settings}, generators, validate, checkpoints, on_epoch
     )
+    method.eval()
+    return result
 
 
 def _run_stage(
@@ -154,7 +156,6 @@ def _run_stage(
     if checkpoints is not None:
         checkpoints.write_kept()
     method.load_state_dict(state.best_weights)
-    method.eval()
     return Fit(tuple(state.history), state.best_epoch, state.best_score, state.seconds_before)
 
 
