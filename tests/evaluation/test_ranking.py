@@ -81,17 +81,15 @@ def test_a_tail_off_the_shortlist_is_a_miss() -> None:
     """However well it would score: of 0's list 1 and 2, the second is better; 3 is not on it."""
     scores = torch.tensor([[0.0, 1, 2, 9, 0], *[[0.0] * 5] * 4])
     graph = MessageGraph(torch.empty(2, 0, dtype=torch.long), 5)
+    edges = {tail: torch.tensor([[0], [tail]]) for tail in (1, 2, 3)}
     ranked = {
-        tail: [
-            recalls_at([k], Listed(scores), graph, graph, torch.tensor([[0], [tail]]))
-            for k in (1, 2, 5)
-        ]
-        for tail in (1, 2, 3)
+        tail: list(recalls_at([1, 2, 5], Listed(scores), graph, graph, edge).values())
+        for tail, edge in edges.items()
     }
     # From the other end: 1's list is 2, 3; 2's is 3, 4; 3's is 4, 0, and both tie there.
-    assert [one[f"recall_either@{k}"] for k, one in zip((1, 2, 5), ranked[1])] == [0, 1, 1]
-    assert [one[f"recall@{k}"] for k, one in zip((1, 2, 5), ranked[2])] == [0.5, 0.5, 0.5]
-    assert [one[f"recall@{k}"] for k, one in zip((1, 2, 5), ranked[3])] == [0, 0.5, 0.5]
+    assert ranked[1] == [0, 0.5, 0.5, 0, 1, 1]
+    assert ranked[2] == [0.5, 0.5, 0.5, 1, 1, 1]
+    assert ranked[3] == [0, 0.5, 0.5, 0, 1, 1]
 
 
 def test_of_many_edges_the_same_sample_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

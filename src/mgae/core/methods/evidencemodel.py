@@ -309,7 +309,8 @@ class EvidenceModel(Method):
         if self._folded is None or self._folded[0] is not graph:
             chance = generators.fresh("folds")
             folded = FoldedEvidence.of(graph, self.folds, self.max_edges, self.count, chance)
-            self._standardize(torch.cat([folded.positives, folded.negatives]))
+            if folded.teaches:
+                self._standardize(torch.cat([folded.positives, folded.negatives]))
             self._folded = graph, folded
         return self._folded[1]
 
