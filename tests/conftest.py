@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,6 +16,9 @@ from mgae.data import MessageGraph, checked
 
 # Toy graphs are too small to share: with several processes on few cores, threads only wait.
 torch.set_num_threads(1)
+
+# The default method of one's own graph, quick to train.
+QUICK: dict[str, Any] = {"kind": "combined", "evidence_epochs": 2, "folds": 2}
 
 
 def toy_edges(num_nodes: int, num_edges: int, seed: int) -> Tensor:
