@@ -8,7 +8,7 @@ a plain heuristic is better than the sum, come from validation edges that neithe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,11 +106,15 @@ class CombinedModel(Method):
     def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train the evidence model, then the network; a graph may be too small for the first."""
         network = Stage(self.network)
-        if not len(self.evidence.fold(graph, generators).positives):
+        if not self.evidence.fold(graph, generators).teaches:
             return [network]
         self.knows_evidence.fill_(True)
         settings = {**_EVIDENCE_SETTINGS, "epochs": self.evidence_epochs}
         return [Stage(self.evidence, settings, keep_last=True), network]
+
+    def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
+        """Run an epoch of the network; the evidence model has a stage of its own."""
+        return self.network.losses(graph, generators)
 
     def encode(self, graph: MessageGraph) -> EncodedBoth:
         """Return what both parts made of ``graph``."""
