@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +18,9 @@ from tests.reliability import Tally
 
 # Toy graphs are too small to share: with several processes on few cores, threads only wait.
 torch.set_num_threads(1)
+
+# The default method of one's own graph, quick to train.
+QUICK: dict[str, Any] = {"kind": "combined", "evidence_epochs": 2, "folds": 2}
 
 
 def toy_edges(num_nodes: int, num_edges: int, seed: int) -> Tensor:

@@ -47,6 +47,7 @@ def embed(
     weights: flags.Weights = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
@@ -61,7 +62,7 @@ def embed(
     given = flags.input_table(
         features=features, source_column=source_column, target_column=target_column,
         weight_column=weight_column, weights=weights, id_column=id_column, directed=directed,
-        missing=missing,
+        missing=missing, bipartite=bipartite,
     )  # fmt: skip
     if given and graph is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} needs --graph")
@@ -134,6 +135,9 @@ def recommend(
         bool | None,
         typer.Option("--exact/--fast", help="Rank all nodes, or candidates. [default: by size]"),
     ] = None,
+    edge_type: Annotated[
+        str | None, typer.Option("--type", help="With --node: links of this type, such as buys.")
+    ] = None,
     safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     as_json: Json = False,
@@ -144,6 +148,8 @@ def recommend(
     from mgae.serving.outfiles import TABLES, check_out
 
     _choose_one(node, everyone, as_json)
+    if everyone and edge_type is not None:
+        raise ConfigError("--type goes with --node ID: leave one of them out")
     if (file := _file(out)) is not None:
         check_out(file, TABLES, among, exclude)
     rows, recall = 0, None
@@ -158,7 +164,7 @@ def recommend(
             ranks_all = chosen is not None or predictor.ranks_all(exact)
             recall = None if ranks_all else predictor.recall(k)
         else:
-            links = predictor.recommend(node, k, not known, chosen, exact)
+            links = predictor.recommend(node, k, not known, chosen, exact, edge_type)
             node_id = predictor.nodes.id_of(node)
     if not as_json:
         _say(predictor.notes)
@@ -301,7 +307,7 @@ def _print(
     if shown:
         print_rows(shown, tuple(shown[0]))
     else:
-        typer.echo(f"no {what}: {node} is joined to every other node already")
+        typer.echo(f"no {what}: {node} is joined to every node that it could be joined to")
 
 
 def _plain(value: Any) -> Any:

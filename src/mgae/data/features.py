@@ -128,11 +128,11 @@ class Preparation:
 
     def notes(self) -> list[str]:
         """Return a line that sums up, and one for each column that is left out."""
-        kept = [one for one in self.described() if not one["became"].startswith("left out")]
-        plain = all(one["became"] in ("", "zeros and ones, as they are") for one in kept)
-        short = [f"{one['column']}: {one['became'].split(';')[0]}" for one in kept[:_MOST_LISTED]]
-        more = f"; {len(kept) - _MOST_LISTED} more" if len(kept) > _MOST_LISTED else ""
-        notes = [] if plain else [f"{'; '.join(short)}{more} (mgae inspect lists all columns)"]
+        kept = [one for one in self.encoders if one.names]
+        ways = [f"{one.name} ({getattr(one, 'scale', one.kind)})" for one in kept]
+        plain = all(getattr(one, "scale", "") == "none" for one in kept)
+        count = f"{counted(len(kept), 'column')} became {counted(len(self.names), 'number')}"
+        notes = [] if plain else [f"{count}: {listed(ways, _MOST_LISTED)}; mgae inspect says how"]
         dropped = (one for one in self.encoders if isinstance(one, Dropped) and one.note)
         return notes + [f"column {one.name!r} {one.what}" for one in dropped]
 

@@ -20,7 +20,18 @@ from mgae.data.datasets.catalogue import load_graph
 from mgae.data.features import PREPARATION_FILES, Preparation
 
 # What is known of a graph besides its tensors and ids.
-_FACTS = ("name", "class_names", "feature_names")
+_FACTS = (
+    "name",
+    "class_names",
+    "feature_names",
+    "side_names",
+    "side_prefixes",
+    "dated",
+    "type_names",
+    "node_type_names",
+    "feature_widths",
+    "edge_feature_names",
+)
 _FACTS_FORM = TypeAdapter(dict[str, str | list[Any] | dict[str, Any]])
 GRAPH_FILES = (
     "source.json", "tensors.safetensors", "facts.json", "nodes.parquet", *PREPARATION_FILES

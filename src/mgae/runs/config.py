@@ -12,7 +12,7 @@ from pydantic import Field, SerializeAsAny, model_validator
 from mgae.core.errors import ConfigError
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
-from mgae.evaluation.monitors import LOSS, monitored_recall
+from mgae.evaluation.monitors import LOSS, monitored_rank
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
 from mgae.runs.layering import as_table, read_toml
 from mgae.runs.sections import EvaluationSettings, SplitSettings, TrainSettings
@@ -127,7 +127,7 @@ class RunConfig(Settings):
     @property
     def recalls(self) -> tuple[int, ...]:
         """Each K whose recall@K is measured."""
-        monitored = monitored_recall(self.train.monitor)
+        monitored = monitored_rank(self.train.monitor)
         return (*self.evaluation.recall, *([] if monitored is None else [monitored]))
 
     @property
@@ -152,7 +152,9 @@ def _dataset(graph: Any) -> Mapping[str, Any]:
 def _complete_parts(config: dict[str, Any]) -> None:
     # The paper's own graphs have the paper's method, whoever else's the one that is best there.
     own = config["task"] == "links" and not _dataset(config.get("graph", "cora"))
-    config["method"] = _part(METHODS, config.get("method", "combined" if own else "mgae"), {})
+    usual = "combined" if own else "mgae"
+    usual = "relational" if _has_types(config.get("input")) else usual
+    config["method"] = _part(METHODS, config.get("method", usual), {})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():
         default = method.extras["parts"].get(name)
@@ -161,6 +163,12 @@ def _complete_parts(config: dict[str, Any]) -> None:
         elif name in config:
             has = ", ".join(method.extras["parts"]) or "none"
             raise ConfigError(f"method {method.name!r} has no {name}: its parts are {has}")
+
+
+def _has_types(settings: Any) -> bool:
+    """Return whether the edges are read with types, which most methods cannot tell apart."""
+    given = settings.model_dump() if isinstance(settings, InputSettings) else settings
+    return isinstance(given, Mapping) and given.get("type_column") is not None
 
 
 def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSettings:

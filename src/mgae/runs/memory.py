@@ -60,11 +60,14 @@ def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | Non
     need = training_bytes(config, graph)
     if need <= limit or config.encoder is None:
         return config, None
-    for chosen, change in _smaller(config):
+    for chosen, change in _smaller(config, graph):
         if training_bytes(chosen, graph) <= limit:
             why = f"training takes about {need / GIB:.1f} GiB and {limit / GIB:.1f} are allowed: "
             return chosen, why + change
-    ways = [(training_bytes(chosen, graph), chosen, change) for chosen, change in _smaller(config)]
+    ways = [
+        (training_bytes(chosen, graph), chosen, change)
+        for chosen, change in _smaller(config, graph)
+    ]
     least, chosen, change = min(ways, key=lambda way: way[0])
     if asked:
         raise UnsupportedError(
@@ -84,7 +87,7 @@ def _everything() -> int:
     return int(psutil.virtual_memory().total + psutil.swap_memory().total)
 
 
-def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
+def _smaller(config: RunConfig, graph: MessageGraph) -> list[tuple[RunConfig, str]]:
     train = config.train.model_dump(exclude_none=True)
     ways = []
     chunk = config.train.chunk_size // 2
@@ -92,7 +95,7 @@ def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
         lowered = config.changed(train={**train, "chunk_size": chunk})
         ways.append((lowered, f"train.chunk_size is lowered to {chunk}"))
         chunk //= 2
-    if _can_sample(config):
+    if _can_sample(config) and graph.edge_attr is None:
         depth = cast(EncoderSettings, config.encoder).num_layers
         fanouts = [_FANOUT] * depth
         step = min(config.train.step_size or _SAMPLED_STEP, _SAMPLED_STEP)

@@ -79,6 +79,7 @@ class EncoderSettings(PartSettings):
     row_normalize: bool = Field(
         False, description="divide each node's features by the sum of their magnitudes"
     )
+    edge_features: bool = Field(True, description="messages read the edges' features, if any")
 
 
 class GATSettings(EncoderSettings):

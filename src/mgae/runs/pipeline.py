@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +23,23 @@ from mgae.core.errors import (
 )
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
+from mgae.data.inspection import listed_times, readable_time
 from mgae.data.opening import open_graph
+from mgae.data.splits.bytime import TimeCuts
 from mgae.data.splits.hard import too_costly
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
-from mgae.registry import DATASETS
+from mgae.registry import DATASETS, METHODS
 from mgae.runs.budget import shortened
+from mgae.runs.build import reads_edge_features
 from mgae.runs.config import RunConfig
 from mgae.runs.featureworth import worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
-from mgae.runs.results import RunResult, SeedResult
+from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
-from mgae.runs.trial import Trial
+from mgae.runs.trial import Trial, splits_by_time
 
 # Below this the AUC of a split is off by several points from the next.
 _FEW_EDGES = 50
@@ -113,7 +117,9 @@ def run_opened(
     message = MessageGraph.of(graph)
     config, fewer = shortened(config, message)
     config, changed = fitted(config, message)
-    for note in (fewer, changed, _too_few(config, message), _not_hard(config, graph, message)):
+    unread = (_unread_types(config, graph), _unread_edge_features(config, message))
+    notes = (fewer, changed, *unread, _held_out_by_time(config, graph), _too_few(config, message))
+    for note in (*notes, _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
@@ -124,6 +130,30 @@ def run_opened(
         if directory is not None and not isinstance(error, TrainingError | RunDirectoryError):
             directory.discard()
         raise
+
+
+def _unread_types(config: RunConfig, graph: Data) -> str | None:
+    """Return a note if the edges have types that the method does not tell apart."""
+    if graph.get("triples") is None or METHODS[config.method.kind].build.typed:
+        return None
+    count = len(graph.get("type_names") or [])
+    return (
+        f"the {count} types of edges are not read by method {config.method.kind!r}: "
+        "--method relational tells them apart"
+    )
+
+
+def _unread_edge_features(config: RunConfig, message: MessageGraph) -> str | None:
+    """Return a note if nothing reads the features of the edges."""
+    if message.edge_attr is None or reads_edge_features(config):
+        return None
+    what = f"method {config.method.kind!r}" + (
+        "" if config.encoder is None else f" with encoder {config.encoder.kind!r}"
+    )
+    return (
+        f"{message.num_edge_features} features of the edges are not read by {what}: "
+        "--method mgae with --encoder gcn, sage, gin or gat reads them"
+    )
 
 
 def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
@@ -278,10 +308,56 @@ def _run_seed(
     if (note := _given_up_early(config, fit)) is not None:
         observer.on_note(note)
     result = trial.result(fit, observer.on_stage)
+    if _needs_other_split(config, graph):
+        figures = _by_other_split(config, graph, message, observer)
+        observer.on_note(_both_splits(config, graph, result.test, figures))
+        result = replace(result, other_split=figures)
     if home is not None:
         trial.write(home)
         home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
     return result
+
+
+def _needs_other_split(config: RunConfig, graph: Data) -> bool:
+    """Return whether to train on both splits: a random one flatters where edges have times."""
+    timed = graph.get("edge_time") is not None and config.task == "links"
+    return timed and (config.split.both or config.split.by == "random")
+
+
+def _by_other_split(
+    config: RunConfig, graph: Data, message: MessageGraph, observer: Observer
+) -> Figures:
+    by = "random" if splits_by_time(config, graph) else "time"
+    observer.on_stage(f"training on the split by {'chance' if by == 'random' else 'time'}")
+    split = {**config.split.model_dump(), "by": by}
+    trial = Trial(config.changed(split=split), graph, message)
+    trial.fit()
+    return trial.test_figures(trial.method)
+
+
+def _both_splits(config: RunConfig, graph: Data, ours: Figures, other: Figures) -> str:
+    """Return both figures in one line."""
+    metric = config.ranked_by if config.ranked_by in ours else "auc"
+    by_time, by_chance = (ours, other) if splits_by_time(config, graph) else (other, ours)
+    return (
+        f"seed {config.seed}: {heading(metric)} {by_time[metric]:.2f} if the last edges are held "
+        f"out, {by_chance[metric]:.2f} if random ones are: a random split lets the model see the "
+        "future, and the first is what to expect of new links"
+    )
+
+
+def _held_out_by_time(config: RunConfig, graph: Data) -> str | None:
+    """Return from when on edges are held out."""
+    if graph.get("edge_time") is None or not splits_by_time(config, graph):
+        return None
+    times, dated = listed_times(graph), bool(graph.get("dated"))
+    cuts = TimeCuts.of(times, config.split.val_ratio, config.split.test_ratio)
+    parts = [
+        f"{name} from {readable_time(time, dated)}"
+        for name, time in (("validation", cuts.val), ("test", cuts.test))
+        if math.isfinite(time)
+    ]
+    return f"split by time: {', '.join(parts)} on"
 
 
 def _given_up_early(config: RunConfig, fit: Fit) -> str | None:

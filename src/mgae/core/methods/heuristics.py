@@ -32,7 +32,7 @@ _POWER_ROUNDS = 100
 
 
 class NeighborOverlap(Method):
-    """Σ over common neighbors z of weight(degree of z)."""
+    """Σ over common neighbors z of weight(degree of z); two sides of a graph never have one."""
 
     trains: ClassVar[bool] = False
 
@@ -42,6 +42,11 @@ class NeighborOverlap(Method):
 
     def encode(self, graph: MessageGraph) -> sp.csr_array:
         """Return the edges as a matrix."""
+        if graph.side is not None:
+            raise UnsupportedError(
+                f"method {self.name!r} counts common neighbors, and in a bipartite graph the ends "
+                "of an edge have none: use 'l3'"
+            )
         return edge_matrix(graph)
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:

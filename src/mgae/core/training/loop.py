@@ -121,9 +121,11 @@ def fit(
         _run_stage(stage, graph, {**settings, "budget": None, **stage.settings}, generators)
     if budget is not None:
         settings["budget"] = max(0.0, budget - (time.perf_counter() - started))
-    return _run_stage(
+    result = _run_stage(
         last, graph, {**settings, **last.settings}, generators, validate, checkpoints, on_epoch
     )
+    method.eval()
+    return result
 
 
 def _run_stage(
@@ -174,7 +176,6 @@ def _run_stage(
     if checkpoints is not None:
         checkpoints.write_kept()
     method.load_state_dict(state.best_weights)
-    method.eval()
     return Fit(tuple(state.history), state.best_epoch, state.best_score, state.seconds_before)
 
 

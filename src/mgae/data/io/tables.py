@@ -220,4 +220,4 @@ def header_notes(table: Table) -> list[str]:
     if not table.likely_header:
         return []
     row = f"row 1 ({listed(table.names)}) taken as the names of the columns"
-    return [f"{table.where}: {row}; if it is a row like the others, set input.header=no"]
+    return [f"{table.where}: {row}; if it is a row like the others: --set input.header=no"]

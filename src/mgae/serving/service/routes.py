@@ -102,7 +102,7 @@ def _add_posts(router: APIRouter, predictor: Predictor) -> None:
             raise GraphError("nodes: two of the new nodes have the same id")
         rows = _require_finite(predictor.embed_new(features, asked.edges))
         links: dict[Any, list[Recommendation]] = (
-            predictor.recommend_new(features, asked.edges, asked.k) if asked.k else {}
+            predictor.recommend_new(features, asked.edges, asked.k, asked.side) if asked.k else {}
         )
         return shapes.EmbeddedNodes(
             nodes=[
