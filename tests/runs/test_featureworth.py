@@ -12,7 +12,7 @@ import pytest
 from mgae.core.errors import GraphError
 from mgae.data.opening import open_graph
 from mgae.runs.config import RunConfig
-from mgae.runs.featureworth import FeatureWorth, worth_of_features
+from mgae.runs.featureworth import FeatureWorth, after_check, worth_of_features
 from mgae.runs.pipeline import run
 from tests.conftest import toy_data
 from tests.runs.customers import customers
@@ -58,6 +58,12 @@ def test_the_words_follow_the_scores_and_the_number_of_edges(
     scores: tuple[float, float], words: str
 ) -> None:
     assert re.search(words, str(FeatureWorth("auc", *scores, edges=100)))
+
+
+def test_the_check_takes_half_of_the_time_budget() -> None:
+    limited = RunConfig(graph="toy", method="mgae", train={"budget": 60.0})
+    assert after_check(limited).train.budget == 30
+    assert after_check(RunConfig(graph="toy", method="mgae")).train.budget is None
 
 
 def test_a_graph_without_features_has_none_to_check() -> None:
