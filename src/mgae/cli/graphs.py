@@ -62,10 +62,15 @@ def inspect(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    time_column: flags.TimeColumn = None,
+    edge_feature: flags.EdgeFeatures = None,
+    type_column: flags.TypeColumn = None,
+    node_type_column: flags.NodeTypeColumn = None,
     weights: flags.Weights = None,
     negatives: flags.Negatives = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     set_: Annotated[
         list[str] | None,
@@ -93,7 +98,8 @@ def inspect(
     given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
-        directed=directed, missing=missing,
+        directed=directed, missing=missing, bipartite=bipartite, time_column=time_column,
+        type_column=type_column, node_type_column=node_type_column, edge_features=edge_feature,
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
         settings = FeatureSettings(**assignments(set_ or []).get("features", {}))

@@ -47,7 +47,9 @@ def embed(
     weights: flags.Weights = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -60,7 +62,7 @@ def embed(
     given = flags.input_table(
         features=features, source_column=source_column, target_column=target_column,
         weight_column=weight_column, weights=weights, id_column=id_column, directed=directed,
-        missing=missing,
+        missing=missing, bipartite=bipartite,
     )  # fmt: skip
     if given and graph is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} needs --graph")
@@ -75,7 +77,7 @@ def embed(
             progress.on_share("embedding", 0.0)
             nodes, matrix = NodeIndex(data.node_ids), predictor.embed_graph(data)
         progress.on_share(f"writing {out.name}", 0.0)
-        write_matrix(out, nodes.column, matrix)
+        write_matrix(out, nodes.column, matrix, safe_csv)
     _say(notes)
     typer.echo(f"{out}: {matrix.shape[0]:,} nodes, {matrix.shape[1]} numbers each")
 
@@ -92,6 +94,7 @@ def score(
     ] = "refuse",
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -108,7 +111,7 @@ def score(
     with StageProgress(shown=not quiet) as progress, _input_file(pairs) as path:
         predictor = _load(run, number, progress)
         batches = scored_pairs(predictor, path, settings, progress.on_share, notes.append, unknown)
-        rows = _write(file, batches)
+        rows = _write(file, batches, safe_csv)
     _say([*notes, *predictor.notes])
     _sum_up(file, f"{rows:,} pairs", quiet)
 
@@ -132,6 +135,10 @@ def recommend(
         bool | None,
         typer.Option("--exact/--fast", help="Rank all nodes, or candidates. [default: by size]"),
     ] = None,
+    edge_type: Annotated[
+        str | None, typer.Option("--type", help="With --node: links of this type, such as buys.")
+    ] = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -141,6 +148,8 @@ def recommend(
     from mgae.serving.outfiles import TABLES, check_out
 
     _choose_one(node, everyone, as_json)
+    if everyone and edge_type is not None:
+        raise ConfigError("--type goes with --node ID: leave one of them out")
     if (file := _file(out)) is not None:
         check_out(file, TABLES, among, exclude)
     rows, recall = 0, None
@@ -151,11 +160,11 @@ def recommend(
             batches = predictor.recommend_all(
                 k, not known, exact, lambda share: progress.on_share("recommending", share), chosen
             )
-            rows = _write(file, batches)
+            rows = _write(file, batches, safe_csv)
             ranks_all = chosen is not None or predictor.ranks_all(exact)
             recall = None if ranks_all else predictor.recall(k)
         else:
-            links = predictor.recommend(node, k, not known, chosen, exact)
+            links = predictor.recommend(node, k, not known, chosen, exact, edge_type)
             node_id = predictor.nodes.id_of(node)
     if not as_json:
         _say(predictor.notes)
@@ -165,7 +174,7 @@ def recommend(
             line = f"ranked among candidates: recall@{k} {recall:.3f} on a sample of nodes"
             typer.echo(line, err=file is None)
     elif out is not None:
-        rows = _write(file, iter([_batch(node_id, links)]))
+        rows = _write(file, iter([_batch(node_id, links)]), safe_csv)
         _sum_up(file, f"{rows:,} recommendations for {node_id}", quiet)
     else:
         listed = list(map(asdict, links))
@@ -263,12 +272,12 @@ def _input_file(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _write(file: Path | None, batches: Iterator[Any]) -> int:
+def _write(file: Path | None, batches: Iterator[Any], safe: bool = False) -> int:
     from mgae.serving.outfiles import print_batches, write_batches
 
     if file is None:
-        return print_batches(sys.stdout.buffer, batches)
-    return write_batches(file, batches)
+        return print_batches(sys.stdout.buffer, batches, safe)
+    return write_batches(file, batches, safe)
 
 
 def _sum_up(file: Path | None, what: str, quiet: bool) -> None:
@@ -298,7 +307,7 @@ def _print(
     if shown:
         print_rows(shown, tuple(shown[0]))
     else:
-        typer.echo(f"no {what}: {node} is joined to every other node already")
+        typer.echo(f"no {what}: {node} is joined to every node that it could be joined to")
 
 
 def _plain(value: Any) -> Any:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import os
 from pathlib import Path
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pyarrow as pa
+import torch
 from scipy import sparse
-from torch_geometric.data import Data
+from scipy.sparse.csgraph import connected_components
+from torch import Tensor
+from torch_geometric.data import Data, HeteroData
 
 from mgae.core.errors import ConfigError, GraphError, UnknownName
 from mgae.data.checks import checked, plain_ids
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.datasets.catalogue import load_graph
 from mgae.data.features import Preparation, features, uneven_note
+from mgae.data.hetero import from_hetero
 from mgae.data.ids import Ids, Nodes, counted
 from mgae.data.io.assembly import assemble_graph, user_path
 from mgae.data.io.delimited import OnProgress
@@ -26,6 +33,7 @@ from mgae.data.io.tables import ArrowTable, arrow_table, open_table
 from mgae.registry import DATASETS
 
 _DEFAULTS = InputSettings()
+_LARGE = 1e6
 _PREPARING = FeatureSettings()
 
 
@@ -38,8 +46,8 @@ def open_graph(
     """Return a checked graph.
 
     Args:
-        graph: a dataset's name, a path, a PyG ``Data``, a networkx graph, a scipy sparse matrix,
-            or a table of edges (pandas, pyarrow).
+        graph: a dataset's name, a path, a PyG ``Data`` or ``HeteroData``, a networkx graph, a
+            scipy sparse matrix, or a table of edges (pandas, pyarrow).
         settings: how files and tables are read.
         on_progress: called with the stage and the share that is done.
         preparing: how features become numbers, or how they did in the training of a model.
@@ -62,11 +70,11 @@ def open_graph(
             raise ConfigError(f"{names} is for files, and {graph} is a dataset: leave it out")
         return load_graph(str(graph))
     path = user_path(graph)
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110 - a name that is too long for a file is none
         return read_graph(path, settings, on_progress, preparing)
     if path.suffix or len(path.parts) > 1:
         raise GraphError(
-            f"there is no file {graph}: give a path, or a name that mgae datasets lists"
+            f"there is no file {str(graph)[:200]}: give a path, or a name that mgae datasets lists"
         )
     raise UnknownName("dataset", str(graph), DATASETS.names())
 
@@ -113,9 +121,9 @@ def as_graph(
     """Return a checked graph from an object, which is not changed.
 
     A PyG ``Data`` keeps its nodes, directions and, unless ``preparing`` asks for a scale, its
-    features; a networkx graph, a scipy sparse
-    matrix, or a table of edges (pyarrow, pandas, or what has their protocols) is read as a file
-    of the same content would be.
+    features, a ``HeteroData`` its types too; a networkx graph, a scipy sparse matrix, or a table of
+    edges (pyarrow, pandas, or what has their protocols) is read as a file of the same content would
+    be.
 
     Raises:
         GraphError: if the object is none of these, or no valid graph.
@@ -124,6 +132,8 @@ def as_graph(
     >>> as_graph(nx.Graph([("b", "a"), ("a", "c")])).node_ids
     ['a', 'b', 'c']
     """
+    if isinstance(obj, HeteroData):
+        obj = from_hetero(obj)
     if isinstance(obj, Data):
         return _checked_data(obj, settings, preparing)
     settings.refuse_unused()
@@ -144,19 +154,54 @@ def _checked_data(
     for field in ("features", "labels", "negatives"):
         if getattr(settings, field) is not None:
             raise GraphError(f"input.{field} does not go with a PyG Data: put it into the Data")
-    graph = checked(data)
+    graph = checked(_with_sides(data, settings))
     # Not in `checked`: the nodes that a predictor adds have ids which are never written.
     graph.node_ids = plain_ids(graph.node_ids)
     dropped = data.edge_index.size(1) - graph.edge_index.size(1)
     graph.name = data.get("name") or "graph"
     graph.notes = list(data.get("notes") or [])
-    if data.get("edge_attr") is not None:
-        graph.notes.append("the graph: edge_attr ignored (weights come by edge_weight)")
     if dropped:
         graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
     if graph.x is not None:
         graph.notes += _scaled(graph, preparing)
+        largest = float(graph.x.abs().max()) if graph.x.numel() else 0.0
+        if largest > _LARGE:
+            graph.notes.append(
+                f"the graph: features as large as {largest:.0e} make scores meaningless: scale them"
+            )
     return graph
+
+
+def _with_sides(data: Data, settings: InputSettings) -> Data:
+    """Divide the nodes of a ``Data`` into sides, if `input.bipartite` asks for it or against it."""
+    if settings.bipartite == "auto" or (settings.bipartite == "yes" and "side" in data):
+        return data
+    changed = copy.copy(data)
+    changed.side = None if settings.bipartite == "no" else two_colors(checked(data))
+    return changed
+
+
+def two_colors(data: Data) -> Tensor:
+    """Return the side of each node [n], 0 for the first node of each component; -1 without edges.
+
+    Raises:
+        GraphError: if the graph has an odd cycle, so that its nodes are on no two sides.
+
+    >>> two_colors(Data(edge_index=torch.tensor([[0, 1], [1, 2]]), num_nodes=4)).tolist()
+    [0, 1, 0, -1]
+    """
+    size = int(data.num_nodes or 0)
+    source, target = data.edge_index.numpy()
+    ones = np.ones(source.size, np.int8)
+    # An edge joins the two copies of its ends: with an odd cycle both copies are in one component.
+    ends = np.r_[source, source + size], np.r_[target + size, target]
+    double = sparse.coo_array((np.r_[ones, ones], ends), shape=(2 * size, 2 * size))
+    member = connected_components(double, directed=False)[1]
+    if (odd := np.flatnonzero(member[:size] == member[size:])).size:
+        raise GraphError(f"the graph is not bipartite: node {odd[0]} is on a cycle of odd length")
+    side = (member[:size] > member[size:]).astype(np.int8)
+    side[np.setdiff1d(np.arange(size), np.r_[source, target])] = -1
+    return torch.from_numpy(side)
 
 
 def _scaled(graph: Data, preparing: FeatureSettings | Preparation) -> list[str]:

@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph
 from mgae.evaluation.links import HARD_METRICS, evaluate_links, link_metrics
-from mgae.evaluation.monitors import monitored_recall
+from mgae.evaluation.monitors import monitored_rank
 from mgae.runs.config import RunConfig
 from mgae.runs.results import heading
 from mgae.runs.trial import Trial
@@ -102,7 +102,7 @@ def _validated(config: RunConfig, graph: Data) -> tuple[float, int]:
     trial = Trial(config, graph, MessageGraph.of(graph))
     trial.fit()
     metric, known = config.ranked_by, link_metrics(config.evaluation.hits)
-    recall = monitored_recall(metric)
+    recall = monitored_rank(metric)
     wanted = {metric: known[metric]} if metric in known else {}
     recalls = [] if recall is None else [recall]
     figures = evaluate_links(trial.method, trial.split, "val", wanted, recalls=recalls)

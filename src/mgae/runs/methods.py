@@ -250,6 +250,29 @@ METHODS.add(
 )
 
 
+class RelationalSettings(PartSettings):
+    """The layers, what the types share, and the mask."""
+
+    channels: int = Field(32, ge=1, description="width of a layer and of the decoder")
+    num_layers: int = Field(2, ge=1, description="layers of the encoder")
+    num_bases: int = Field(4, ge=1, description="matrices that all types of edges share")
+    ratio: float = Field(0.5, gt=0, lt=1, description="share of the edges that is hidden")
+    num_negatives: int = Field(4, ge=1, description="pairs of the same type per hidden edge")
+    dropout: float = Field(0.2, ge=0, lt=1, description="dropout between layers")
+
+
+METHODS.add(
+    "relational",
+    "mgae.core:RelationalAutoencoder",
+    settings=RelationalSettings,
+    summary="masked autoencoder with weights for each type of edge",
+    paper="Schlichtkrull et al., Modeling Relational Data with Graph Convolutional Networks, 2018",
+    parts={},
+    # On a graph of three types it learned nothing in the first 50 epochs, and all of it by 120.
+    train={"epochs": 300, "patience": 150},
+)
+
+
 class LightGCNSettings(PartSettings):
     """The table, and how far it is smoothed."""
 

@@ -140,7 +140,11 @@ class NewNode:
 
 
 def extend(
-    graph: Data, nodes: NodeIndex, features: NewFeatures, edges: Iterable[tuple[Any, Any]]
+    graph: Data,
+    nodes: NodeIndex,
+    features: NewFeatures,
+    edges: Iterable[tuple[Any, Any]],
+    side: Any = None,
 ) -> tuple[Data, dict[Any, int]]:
     """Return the graph with new nodes after its own, and the new nodes' numbers by their ids.
 
@@ -151,6 +155,8 @@ def extend(
             as the first of a pair.
         edges: pairs (new id, new or known id); each counts in both directions in an undirected
             graph, and has weight 1 in a weighted one.
+        side: of a bipartite graph the side of new nodes without edges, by its name or number; with
+            an edge they are on the other side than its end.
     """
     ids, keyed = features.ids, features.keyed
     if keyed and (known := next((node for node in ids if nodes.knows(node)), None)) is not None:
@@ -159,8 +165,32 @@ def extend(
     ends = (ends_of(edge, "an edge") for edge in edges)
     pairs = [(_head(own, head), _tail(own if keyed else {}, nodes, tail)) for head, tail in ends]
     added = torch.tensor(pairs, dtype=torch.long).view(-1, 2).t()
+    if added.size(1) and graph.get("triples") is not None:
+        raise UnsupportedError(
+            "edges of new nodes have no type, and this model was trained on types: leave them out"
+        )
     names = ids if keyed else list(map(NewNode, ids))
-    return _join(graph, torch.from_numpy(features.matrix), added, [*nodes.ids, *names]), own
+    sides = _sides(graph, len(ids), added, side)
+    x = torch.from_numpy(features.matrix)
+    return _join(graph, x, added, [*nodes.ids, *names], sides), own
+
+
+def _sides(graph: Data, count: int, added: Tensor, given: Any) -> Tensor | None:
+    """Return the sides of all nodes, old and new: the other one than that of an edge's end."""
+    if graph.get("side") is None:
+        if given is not None:
+            raise GraphError(f"side {given!r}: the graph is not bipartite, leave it out")
+        return None
+    names = graph.get("side_names") or ["0", "1"]
+    known = {name: number for number, name in enumerate(names)} | {"0": 0, "1": 1}
+    if given is not None and str(given) not in known:
+        raise GraphError(f"side must be {names[0]} or {names[1]}, got {given!r}")
+    new = torch.full((count,), -1 if given is None else known[str(given)])
+    side = torch.cat([graph.side, new.to(graph.side)])
+    for head, tail in added.t().tolist():
+        if side[tail] >= 0:
+            side[head] = 1 - side[tail]
+    return side
 
 
 def _head(own: dict[Any, int], head: Any) -> int:
@@ -174,16 +204,21 @@ def _tail(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
     return own[tail] if new else nodes.position(tail)
 
 
-def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any]) -> Data:
+def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | None) -> Data:
     if graph.undirected:
         added = torch.cat([added, added.flip(0)], dim=1)
-    weight = graph.edge_weight
+    weight, about = graph.edge_weight, graph.get("edge_attr")
+    if about is not None:
+        about = torch.cat([about, about.mean(dim=0).expand(added.size(1), -1)])
     return checked(
         Data(
             x=None if graph.x is None else torch.cat([graph.x, x]),
             edge_index=torch.cat([graph.edge_index, added], dim=1),
             edge_weight=None if weight is None else torch.cat([weight, torch.ones(added.size(1))]),
+            edge_attr=about,
             num_nodes=len(ids),
             node_ids=ids,
+            side=side,
+            triples=graph.get("triples"),
         )
     )

@@ -84,8 +84,10 @@ class _Piece:
     ) -> _Piece:
         """Look up the ids; ``before`` rows stand above."""
         ids = Ids.of(cells, lambda row: table.locate(before + row))
-        numbers = nodes.numbers_of(ids.texts)
-        return cls(nodes, table, ids, np.stack([numbers[codes] for codes in ids.codes]))
+        # Ids of two sides that have prefixes may come without: the column says which side it is.
+        columns = [nodes.numbers_of(ids.texts, side) for side in (0, 1)]
+        numbers = [own[codes] for own, codes in zip(columns, ids.codes, strict=True)]
+        return cls(nodes, table, ids, np.stack(numbers))
 
     @property
     def known(self) -> np.ndarray:

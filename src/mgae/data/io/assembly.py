@@ -17,6 +17,7 @@ from mgae.data.io.edges import EdgeList, edge_columns, edge_hints, merge_edges
 from mgae.data.io.noderows import NodeRows, feature_rows, label_rows, labels, node_hints
 from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import header_notes, open_table
+from mgae.data.io.twosides import divided, side_of_nodes, unknown_side_note
 from mgae.data.leaks import leaking_columns
 from mgae.data.splits.known import known_negatives
 
@@ -37,13 +38,17 @@ def assemble_graph(
     Raises:
         GraphError: if a file cannot be read or does not fit the edges.
     """
+    edges = divided(edges, settings)
     rows = _feature_rows(settings, on_progress, preparing)
     on_progress("ordering the nodes", 0.0)
     groups = (edges.ids, edges.nodes, None if rows is None else rows.ids)
     nodes = Nodes.of(*(group for group in groups if group is not None))
     on_progress("merging the edges", 0.0)
-    data = merge_edges(edges, nodes, settings.directed)
+    data = merge_edges(edges, nodes, settings)
     data.name = name
+    if edges.sides is not None:
+        data.side, data.side_names = side_of_nodes(edges, nodes), list(edges.sides)
+        data.side_prefixes = None if edges.prefixes is None else list(edges.prefixes)
     data.notes += alike_notes(edges.where, edges.ids.texts.to_pylist())
     if rows is not None:
         prepared = features(rows, nodes, settings.missing, preparing)
@@ -57,6 +62,10 @@ def assemble_graph(
         if data.x is not None:
             leaks = leaking_columns(data.preparation, data.x, data.y)
             data.notes += [f"{settings.features}: {note}" for note in leaks]
+    if settings.node_type_column is not None:
+        _add_node_types(data, nodes, settings, on_progress)
+    if edges.sides is not None:
+        data.notes += unknown_side_note(edges, data.side)
     on_progress("checking the graph", 0.0)
     graph = checked(data)
     if settings.negatives is not None:
@@ -79,6 +88,24 @@ def user_path(text: str | Path) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         return Path(text)
+
+
+def _add_node_types(
+    data: Data, nodes: Nodes, settings: InputSettings, on_progress: OnProgress
+) -> None:
+    """Read the nodes' types as labels are read; they also say the side of nodes without edges."""
+    path = user_path(settings.features or settings.labels or "")
+    column = settings.model_copy(update={"label_column": settings.node_type_column})
+    rows = label_rows(open_table(path, node_hints(column), on_progress), column)
+    data.node_type, data.node_type_names, notes = labels(rows, nodes)
+    data.notes += [note.replace("label", "type") for note in notes]
+    if data.get("side") is None:
+        return
+    for number in range(len(data.node_type_names)):
+        mine = data.node_type == number
+        known = data.side[mine & (data.side >= 0)].unique()
+        if known.numel() == 1:
+            data.side[mine & (data.side < 0)] = known
 
 
 def _feature_rows(

@@ -150,6 +150,9 @@ class NewNodes(BaseModel):
     nodes: Annotated[list[NewNode], Field(min_length=1, max_length=MOST_NEW_NODES)]
     edges: Annotated[list[tuple[NodeId, NodeId]], Field(max_length=MOST_NEW_EDGES)] = []
     k: Annotated[int, Field(ge=0, le=MOST_K, description="links to recommend for each")] = 0
+    side: Annotated[
+        str | None, Field(description="of a bipartite graph: the side of new nodes without edges")
+    ] = None
 
 
 class Embedded(BaseModel):
