@@ -80,6 +80,13 @@ class EncoderSettings(PartSettings):
         False, description="divide each node's features by the sum of their magnitudes"
     )
 
+    def inputs_of(self, has_features: bool) -> str:
+        """Return where x comes from on a graph with or without features."""
+        otherwise = {"auto": "table", "inductive": "sketches"}
+        if self.inputs not in otherwise:
+            return self.inputs
+        return "features" if has_features else otherwise[self.inputs]
+
 
 class GATSettings(EncoderSettings):
     """Every head has its share of the layer's width."""
