@@ -30,6 +30,24 @@ def test_more_of_anything_takes_more() -> None:
         assert training_bytes(RunConfig(**more), small) > need
 
 
+def test_sketches_are_computed_and_a_table_is_learned() -> None:
+    """A table of width d has gradient, moments and copies; sketches are wider and have none."""
+    million = 10**6
+    graph = MessageGraph(torch.tensor([[1, 0], [0, 1]]), million)
+    need = {
+        kind: training_bytes(RunConfig(encoder={"inputs": kind}), graph)
+        for kind in ("auto", "table", "inductive", "sketches")
+    }
+    assert need["auto"] == need["table"] > need["inductive"] == need["sketches"]
+    assert need["table"] - need["sketches"] == pytest.approx(4 * million * (8 * 128 - 5 * 193), 0.1)
+    with_x = MessageGraph(graph.edge_index, million, x=torch.zeros(million, 1))
+    own = {
+        kind: training_bytes(RunConfig(encoder={"inputs": kind}), with_x)
+        for kind in ("auto", "inductive", "features")
+    }
+    assert own["auto"] == own["inductive"] == own["features"] < need["sketches"]
+
+
 def test_what_fits_stays_as_it_is() -> None:
     config = limited(10)
     assert fitted(config, toy_graph()) == (config, None)

@@ -19,7 +19,7 @@ from mgae.runs.pipeline import Observer, evaluate, resume, run
 from mgae.runs.results import Summary
 from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import Trial
-from tests.conftest import toy_data
+from tests.conftest import QUICK, toy_data
 
 
 def config(**changes: Any) -> RunConfig:
@@ -193,6 +193,32 @@ def test_a_broken_run_goes_on_to_the_same_result(tmp_path: Path, moment: tuple[i
     assert resumed.metrics() == whole.metrics()
     for file in ("seed-0/model.safetensors", "seed-1/history.jsonl", "metrics.json"):
         assert (tmp_path / "broken" / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+@pytest.mark.parametrize("features", [6, None])
+def test_a_broken_run_of_one_s_own_graph_goes_on_to_the_same_bits(
+    tmp_path: Path, features: int | None
+) -> None:
+    """The evidence model is trained again, the network goes on, and the weights are settled."""
+    own = config(
+        method=QUICK,
+        runs=2,
+        train={"epochs": 6, "eval_every": 2},
+        evaluation={"heuristics": (), "recall": (5,)},
+    )
+    graph = toy_data(num_nodes=40, num_edges=120, num_features=features)
+    whole = run(own, graph, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run(own, graph, tmp_path / "broken", StopAt(1, 4))
+    assert resume(tmp_path / "broken").metrics() == whole.metrics()
+    for file in ("model.safetensors", "embeddings.parquet", "metrics.json", "history.jsonl"):
+        one, other = (tmp_path / name / "seed-1" / file for name in ("broken", "whole"))
+        assert one.read_bytes() == other.read_bytes()
+    assert evaluate(tmp_path / "whole").metrics() == whole.metrics()
+    assert {"recall@5", "recall_either@5", "hard_mrr"} <= whole.test.keys()
+    weights = load_file(tmp_path / "whole/seed-0/model.safetensors")
+    assert bool(weights["knows_evidence"])
+    assert bool(weights["link_weights"].any())
 
 
 def test_resuming_a_finished_run_changes_nothing(tmp_path: Path) -> None:

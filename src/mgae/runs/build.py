@@ -92,12 +92,12 @@ def reads_edge_features(config: RunConfig) -> bool:
 
 
 def _inputs(settings: EncoderSettings, graph: MessageGraph) -> Inputs:
-    dropped = _feature_dropout(settings, graph)
-    if settings.inputs == "one-hot":
+    dropped, source = _feature_dropout(settings, graph), settings.inputs_of(graph.x is not None)
+    if source == "one-hot":
         return OneHot(graph.num_nodes, dropped)
-    if settings.inputs == "sketches" or (settings.inputs == "inductive" and graph.x is None):
+    if source == "sketches":
         return Sketches(dropout=dropped)
-    if settings.inputs == "table" or (settings.inputs == "auto" and graph.x is None):
+    if source == "table":
         return EmbeddingTable(graph.num_nodes, settings.hidden_channels, dropped)
     if graph.x is None:
         raise ConfigError("encoder.inputs is 'features', and the graph has none: use 'table'")

@@ -6,6 +6,7 @@ from typing import cast
 
 import psutil
 
+from mgae.core.encoders import Sketches
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.heuristics import HEADS_AT_ONCE, OVERLAP_BYTES
@@ -39,11 +40,14 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     kind = ENCODERS[encoder.kind].build
     if getattr(kind, "keeps_edge_messages", False):  # one for each edge, with its gradient
         encoded += 3 * depth * graph.edge_index.size(1) * width * _FLOAT
+    computed = 0
+    if encoder.inputs_of(graph.x is not None) == "sketches":  # hops, joined, kept and dropped from
+        computed = 5 * nodes * Sketches().channels * _FLOAT
     if config.train.fanouts is not None:
         reached = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
         encoded = encoded * reached // nodes + 2 * depth * nodes * width * _FLOAT
-    training = _graph_bytes(graph) + encoded + _weight_bytes(config, graph) + _chunk_bytes(config)
-    return max(training, evaluation)
+    learned = _weight_bytes(config, graph) + _chunk_bytes(config)
+    return max(_graph_bytes(graph) + computed + encoded + learned, evaluation)
 
 
 def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | None]:
@@ -140,8 +144,10 @@ def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
     """Count weights eight times: gradient, Adam's moments, best epoch and checkpoint."""
     encoder = cast(EncoderSettings, config.encoder)
     width, depth = encoder.hidden_channels, encoder.num_layers
-    table = graph.num_nodes * width if graph.x is None and encoder.inputs != "inductive" else 0
-    inputs = width if graph.x is None else graph.num_features
+    source = encoder.inputs_of(graph.x is not None)
+    table = graph.num_nodes * width if source == "table" else 0
+    widths = {"table": width, "sketches": Sketches().channels, "one-hot": graph.num_nodes}
+    inputs = widths.get(source, graph.num_features)
     maps = getattr(ENCODERS[encoder.kind].build, "maps_per_layer", 1)
     layers = maps * width * (inputs + (depth - 1) * width)
     deeper = int(getattr(config.decoder, "num_layers", 1)) - 1

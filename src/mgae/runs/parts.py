@@ -81,6 +81,13 @@ class EncoderSettings(PartSettings):
     )
     edge_features: bool = Field(True, description="messages read the edges' features, if any")
 
+    def inputs_of(self, has_features: bool) -> str:
+        """Return where x comes from on a graph with or without features."""
+        otherwise = {"auto": "table", "inductive": "sketches"}
+        if self.inputs not in otherwise:
+            return self.inputs
+        return "features" if has_features else otherwise[self.inputs]
+
 
 class GATSettings(EncoderSettings):
     """Every head has its share of the layer's width."""

@@ -30,6 +30,7 @@ from mgae.core import (
     NodeFeatures,
     OneHot,
     SampledSoftmax,
+    Sketches,
     Undirected,
     fit,
 )
@@ -99,7 +100,9 @@ def test_with_all_neighbors_the_seeds_are_encoded_as_in_the_whole_graph(
         torch.testing.assert_close(layer, whole[nodes])
 
 
-@pytest.mark.parametrize("inputs", [NodeFeatures(6), EmbeddingTable(20, 4), OneHot(20)])
+@pytest.mark.parametrize(
+    "inputs", [NodeFeatures(6), EmbeddingTable(20, 4), OneHot(20), Sketches(4)]
+)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_kind_of_input_gives_the_rows_of_its_nodes(inputs: Any, sparse: bool) -> None:
     dense = toy_graph()
