@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from sklearn.base import clone
+from torch_geometric.data import Data
 
 import mgae
 from mgae.core.errors import ConfigError, GraphError, UnsupportedError
-from tests.conftest import toy_data
+from mgae.runs.config import RunConfig
+from tests.conftest import QUICK, toy_data
 
-SMALL = {"encoder": {"kind": "sage", "hidden_channels": 8}, "train": {"epochs": 2}}
+SMALL: dict[str, Any] = {
+    "method": QUICK,
+    "encoder": {"kind": "sage", "hidden_channels": 8},
+    "train": {"epochs": 2},
+}
 
 
 def test_fit_embed_and_score() -> None:
@@ -26,6 +34,30 @@ def test_the_same_seed_gives_the_same_embedding() -> None:
     first, second = (mgae.MGAE(**SMALL, seed=3).fit(data).embed() for _ in range(2))
     assert torch.equal(first, second)
     assert not torch.equal(first, mgae.MGAE(**SMALL, seed=4).fit(data).embed())
+
+
+def test_the_default_is_that_of_one_s_own_graph() -> None:
+    train = {"epochs": 1}
+    model = mgae.MGAE(train=train, method={"kind": "combined", "evidence_epochs": 1})
+    fitted = model.fit(toy_data())
+    assert fitted.config_ == RunConfig(
+        graph="data",
+        method={"kind": "combined", "evidence_epochs": 1},
+        train=train,
+        split={"val_ratio": 0.05, "test_ratio": 0.0, "seed": 0},
+    )
+    assert {*fitted.method_.choice} == {"link", "rank"}
+    plain = mgae.MGAE(**{**SMALL, "method": "mgae"}).fit(toy_data())
+    assert type(plain.method_).__name__ == "MaskedGraphAutoencoder"
+
+
+def test_without_features_new_nodes_are_embedded_by_their_edges() -> None:
+    """Nothing is learned for a node: the first 20 of a larger graph keep their embedding."""
+    data = toy_data(num_features=None)
+    model = mgae.MGAE(**SMALL).fit(data)
+    larger = Data(edge_index=data.edge_index, num_nodes=25)
+    torch.testing.assert_close(model.embed(larger)[:20], model.embed())
+    assert model.embed(toy_data(num_nodes=9, num_edges=12, num_features=None)).shape == (9, 16)
 
 
 def test_parameters_are_scikit_learns() -> None:

@@ -20,6 +20,7 @@ from mgae.cli.app import main
 from tests.conftest import toy_edges
 
 SETTINGS: dict[str, Any] = {
+    "method": {"kind": "combined", "evidence_epochs": 1},
     "encoder": {"hidden_channels": 8},
     "decoder": {"hidden_channels": 8},
     "train": {"epochs": 2},
@@ -58,6 +59,7 @@ def test_string_ids_go_in_and_come_out(capsys: pytest.CaptureFixture[str]) -> No
     assert call("train", "friends.csv", "--out", "run", "--json", *SMALL) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["dataset"], result["protocol"]) == ("friends.csv", "strict")
+    assert "recall_either@10" in result["test"]
     ids = pq.read_table("run/embeddings.parquet")["node_id"].to_pylist()
     assert ids == sorted(f"person {node}" for node in range(30))
 

@@ -74,7 +74,18 @@ def test_notes_are_in_json_and_not_swallowed(tmp_path: Path) -> None:
     write(
         tmp_path / "edges.csv", [("user", "item"), *((f"a{k}", f"b{k * 3 % 9}") for k in range(30))]
     )
-    given = ("edges.csv", *SMALL, "--epochs", "1", "--patience", "1", "--learning-rate", "0.02")
+    given = (
+        "edges.csv",
+        "--method",
+        "mgae",
+        *SMALL,
+        "--epochs",
+        "1",
+        "--patience",
+        "1",
+        "--learning-rate",
+        "0.02",
+    )
     quiet = mgae("train", *given, "--out", "one", "-q", cwd=tmp_path)
     note = "edges.csv: row 1 (user, item) taken as the names of the columns"
     assert note in quiet.stderr and "nodes" not in quiet.stderr.split("note:")[0]

@@ -41,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     about = [(name, name[-4:].strip(), number % 5) for number, name in enumerate(people())]
     write(folder / "people.csv", [("id", "town", "age"), *about])
     settings = [*SMALL, "--set", "train.epochs=20", "--set", "split.val_ratio=0.1"]
+    settings += ["--set", "method.evidence_epochs=20"]
     done = mgae("train", "edges.csv", "--features", "people.csv", *settings, "--out", "run", "-q", cwd=folder)  # fmt: skip # noqa: E501
     assert done.returncode == 0, done.stderr
     return folder

@@ -68,6 +68,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "encoder": {"hidden_channels": 4},
     "decoder": {"hidden_channels": 8},
 }
+# Of a method itself.
+SMALL_METHODS: dict[str, dict[str, Any]] = {
+    "combined": {"evidence_epochs": 2, "folds": 3},
+    "evidence": {"folds": 3},
+}
 ALL_METHODS = [entry.name for entry in METHODS]
 TRAINED = [entry.name for entry in METHODS if entry.build.trains]
 ALL_PARTS = [(part, entry.name) for part, registry in PARTS.items() for entry in registry]
@@ -85,7 +90,8 @@ def small_settings(part: str, kind: str) -> dict[str, Any]:
 def config_of(name: str, **sections: Any) -> RunConfig:
     has = METHODS[name].extras["parts"]
     small = {part: small_settings(part, usual["kind"]) for part, usual in has.items()}
-    return RunConfig(method=name, **{**small, **sections})
+    method = {"kind": name, **SMALL_METHODS.get(name, {})}
+    return RunConfig(method=method, **{**small, **sections})
 
 
 def build(config: RunConfig, graph: MessageGraph, seed: int = 0) -> Method:
@@ -151,7 +157,7 @@ def test_a_method_scores_every_pair_alike_however_it_is_asked(name: str) -> None
         if graph.undirected:
             torch.testing.assert_close(method.score_links(encoded, pairs.flip(0)), scores)
         heads, tails = torch.tensor([1, 0]), torch.arange(graph.num_nodes).flip(0)
-        product = method.score_links(encoded, torch.cartesian_prod(heads, tails).t())
+        product = method.rank_links(encoded, torch.cartesian_prod(heads, tails).t())
         at_once = method.score_tails(encoded, heads, tails)
         torch.testing.assert_close(at_once.flatten(), product)
         assert method.score_tails(encoded, heads, tails[:0]).shape == (2, 0)

@@ -71,14 +71,21 @@ def twins(a: Matrix) -> dict[str, Matrix]:
     }
 
 
+def with_edges(graph: MessageGraph) -> NDArray[np.bool_]:
+    """Return for all pairs whether both nodes have an edge: [n, n]."""
+    has_edges = dense(graph).any(axis=1)
+    return np.outer(has_edges, has_edges)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_structure_equals_its_textbook_formulas(seed: int) -> None:
     graph = graph_of(seed)
     evidence = Evidence(graph, rank=8)
-    values = evidence.tails(NODES, NODES)
+    values, joined = evidence.tails(NODES, NODES), with_edges(graph)
+    assert np.isnan(values[~joined]).all()
     for name, expected in twins(dense(graph)).items():
         column = values[:, :, evidence.names.index(name)]
-        assert np.allclose(column, expected, rtol=2e-3, atol=2e-3), name
+        assert np.allclose(column[joined], expected[joined], rtol=2e-3, atol=2e-3), name
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -87,10 +94,14 @@ def test_components_equal_a_flood(seed: int) -> None:
     evidence = Evidence(graph, rank=8)
     reach = power(dense(graph) + np.eye(30), 30) > 0
     log = np.log(reach.sum(axis=1))
-    values, at = evidence.tails(NODES, NODES), evidence.names.index
-    assert np.array_equal(values[:, :, at("same component")] > 0, reach)
-    assert np.allclose(values[:, :, at("smaller component")], np.minimum(log[:, None], log))
-    assert np.allclose(values[:, :, at("component gap")], np.abs(log[:, None] - log), atol=1e-5)
+    values, at, joined = evidence.tails(NODES, NODES), evidence.names.index, with_edges(graph)
+    expected = {
+        "same component": reach,
+        "smaller component": np.minimum(log[:, None], log),
+        "component gap": np.abs(log[:, None] - log),
+    }
+    for name, matrix in expected.items():
+        assert np.allclose(values[:, :, at(name)][joined], matrix[joined], atol=1e-5), name
 
 
 def test_spectral_evidence_equals_that_of_all_eigenvectors() -> None:
@@ -117,9 +128,14 @@ def test_feature_cosines_equal_their_formula() -> None:
     walk = a / np.maximum(a.sum(axis=1), 1)[:, None]
     hop = walk @ own
     two, crossed = unit(hop + walk @ hop), own @ unit(hop).T
-    expected = [own @ own.T, unit(hop) @ unit(hop).T, two @ two.T, (crossed + crossed.T) / 2]
-    values = evidence.tails(NODES, NODES)[:, :, -4:]
-    assert np.allclose(values, np.stack(expected, axis=2), atol=1e-4)
+    expected = np.stack([unit(hop) @ unit(hop).T, two @ two.T, (crossed + crossed.T) / 2], axis=2)
+    values, joined = evidence.tails(NODES, NODES), with_edges(graph)
+    assert evidence.names[-1] == "feature cosine"
+    # A node's own features are known without any edge, what its neighbors have is not.
+    assert np.allclose(values[:, :, -1], own @ own.T, atol=1e-4)
+    assert np.allclose(values[:, :, -4:-1][joined], expected[joined], atol=1e-4)
+    assert not joined.all()
+    assert np.isnan(values[:, :, :-1][~joined]).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -127,9 +143,10 @@ def test_neither_the_order_of_the_ends_nor_other_pairs_matter(seed: int) -> None
     evidence = Evidence(graph_of(seed), rank=8)
     pairs = torch.randint(30, (2, 200), generator=torch.Generator().manual_seed(seed)).numpy()
     values = evidence.pairs(pairs)
-    assert np.allclose(values, evidence.pairs(pairs[::-1]), atol=1e-4)
-    assert np.allclose(values[:7], evidence.pairs(pairs[:, :7]), atol=1e-4)
-    assert np.allclose(values, evidence.tails(NODES, NODES)[pairs[0], pairs[1]], atol=1e-4)
+    for same in (evidence.pairs(pairs[::-1]), evidence.tails(NODES, NODES)[pairs[0], pairs[1]]):
+        assert np.allclose(values, same, atol=1e-4, equal_nan=True)
+    some = evidence.pairs(pairs[:, :7])
+    assert np.allclose(values[:7], some, atol=1e-4, equal_nan=True)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -155,9 +172,9 @@ def test_no_edge_of_a_fold_counts_for_itself(seed: int) -> None:
     """The evidence of a hidden edge is that of a graph in which the edge never was."""
     graph = toy_graph(num_nodes=30, num_edges=90, seed=seed, num_features=None)
     generators = Generators(seed)
-    folded = FoldedEvidence.of(graph, 3, 10**6, generators.fresh("folds"))
+    folded = FoldedEvidence.of(graph, 3, 10**6, 5, generators.fresh("folds"))
     number = torch.randperm(90, generator=generators.fresh("folds")) % 3
-    expected = []
+    expected, listed = [], []
     for fold in range(3):
         hidden = hideable(graph, number == fold)
         kept = graph.pairs[:, ~hidden]
@@ -165,11 +182,24 @@ def test_no_edge_of_a_fold_counts_for_itself(seed: int) -> None:
         order = (edges[1] * 30 + edges[0]).argsort()
         visible = MessageGraph(edges[:, order], 30)
         assert int(visible.adjacency.degree[torch.unique(graph.pairs)].min()) > 0
-        expected.append(Evidence(visible).pairs(graph.pairs[:, hidden].numpy()))
+        evidence = Evidence(visible)
+        expected.append(evidence.pairs(graph.pairs[:, hidden].numpy()))
+        listed.append(evidence.tails(NODES, NODES).reshape(900, -1))
     rows = np.concatenate(expected)
     assert folded.positives.shape == rows.shape
     order, twin = (np.lexsort(one.round(2).T) for one in (folded.positives.numpy(), rows))
     assert np.allclose(folded.positives.numpy()[order], rows[twin], atol=1e-2)
+    contests = folded.contests
+    assert bool(contests.is_edge[contests.edge].all())
+    # The hidden edges of the shortlists, too, are among these rows, and so are their competitors.
+    assert nearest(contests.values[contests.edge].numpy(), rows) < 1e-2
+    assert nearest(contests.values.numpy(), np.concatenate(listed)) < 1e-2
+
+
+def nearest(rows: NDArray[np.float32], among: NDArray[np.float32]) -> float:
+    """Return the largest distance from any of ``rows`` to the nearest one of ``among``."""
+    gaps = np.abs(rows[:, None] - among[None]).max(axis=2)
+    return float(gaps.min(axis=1).max())
 
 
 def test_other_pairs_are_no_edges() -> None:
@@ -189,7 +219,7 @@ def test_a_random_graph_teaches_nothing() -> None:
         held_out = torch.zeros(480, dtype=torch.bool)
         held_out[chosen] = True
         train = whole.only(~held_out[whole.pair_of_edge])
-        model = EvidenceModel()
+        model = EvidenceModel(step_size=128)
         fit(model, train, epochs=20, learning_rate=0.005, generators=seed)
         encoded = model.encode(train)
         negatives = uniform_pairs(whole, 400, generator)
@@ -208,11 +238,11 @@ def test_it_learns_that_friends_of_friends_are_friends() -> None:
     kept[hidden] = False
     edges = torch.cat([pairs[:, kept], pairs[:, kept].flip(0)], dim=1)
     graph = MessageGraph(edges[:, (edges[1] * 36 + edges[0]).argsort()], 36)
-    model = EvidenceModel()
+    model = EvidenceModel(step_size=128)
     fit(model, graph, epochs=20, learning_rate=0.005)
     encoded = model.encode(graph)
     scores = model.score_tails(encoded, torch.arange(36), torch.arange(36))
     positive = scores[tuple(pairs[:, hidden])]
     negative = scores[:12, 12:].flatten()
     assert float((positive.unsqueeze(1) > negative).float().mean()) > 0.98
-    assert torch.allclose(positive, model.score_links(encoded, pairs[:, hidden]), atol=1e-4)
+    assert torch.allclose(positive, model.rank_links(encoded, pairs[:, hidden]), atol=1e-4)

@@ -14,7 +14,7 @@ from mgae.data import MessageGraph, checked
 from mgae.data.mapped import in_files, mapped_graph, write_mapped
 from mgae.runs.config import RunConfig
 from mgae.runs.trial import Trial
-from tests.conftest import toy_data, toy_graph
+from tests.conftest import QUICK, toy_data, toy_graph
 
 ARRAYS = ("edge_index", "edge_keys", "pair_of_edge", "pairs")
 
@@ -138,6 +138,7 @@ def test_a_sampled_trial_trains_from_files_and_finds_the_same(
     monkeypatch.setenv("MGAE_CACHE", str(tmp_path))
     config = RunConfig(
         graph="toy",
+        method=QUICK,
         train={"fanouts": (3, 3), "epochs": 2, "step_size": 10},
         split={"val_ratio": 0.2},
     )

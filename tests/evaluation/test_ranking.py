@@ -11,11 +11,12 @@ from torch import Tensor
 
 from mgae.core.errors import ConfigError
 from mgae.core.methods import Method
+from mgae.core.methods.base import Likely
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph
 from mgae.data.splits import LinkSplit, split_links
 from mgae.evaluation.links import evaluate_links, validator
-from mgae.evaluation.ranking import ranking_figures, recall_at
+from mgae.evaluation.ranking import ranking_figures, recall_at, recalls_at
 from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph
 from tests.core.methods.small import masked
@@ -50,6 +51,59 @@ def test_by_hand() -> None:
     assert recalls == [0.0, 0.5, 1.0]  # 3 is the second best of 0, and 0 the third best of 3
 
 
+def test_either_end_may_find_the_other() -> None:
+    # 0 has 3 for its best and 3 has 0 for its worst; 1 and 2 do not find each other.
+    scores = torch.tensor([[0.0, 1, 1, 9], [9, 0, 1, 9], [9, 1, 0, 9], [0, 9, 9, 0]])
+    edges = torch.tensor([[0, 1], [3, 2]])
+    nothing = torch.empty(2, 0, dtype=torch.long)
+    graph = MessageGraph(nothing, 4)
+    shares = recalls_at([1, 3], Table(scores), graph, graph, edges)
+    assert shares == {
+        "recall@1": 0.25,
+        "recall@3": 1.0,
+        "recall_either@1": 0.5,
+        "recall_either@3": 1.0,
+    }
+    arrows = MessageGraph(nothing, 4, undirected=False)
+    assert recalls_at([1], Table(scores), arrows, arrows, edges) == {"recall@1": 0.5}
+
+
+class Listed(Table):
+    """Proposes to each head the next two nodes, and no others."""
+
+    shortlists = True
+
+    def shortlist(self, encoded: Any, heads: Tensor) -> Likely:
+        head = torch.arange(heads.numel()).repeat_interleave(2)
+        tail = (heads[head] + torch.tensor([1, 2]).repeat(heads.numel())) % len(self.scores)
+        return Likely(head, tail, self.scores[heads[head], tail])
+
+
+def test_a_tail_off_the_shortlist_is_a_miss() -> None:
+    """However well it would score: of 0's list 1 and 2, the second is better; 3 is not on it."""
+    scores = torch.tensor([[0.0, 1, 2, 9, 0], *[[0.0] * 5] * 4])
+    graph = MessageGraph(torch.empty(2, 0, dtype=torch.long), 5)
+    edges = {tail: torch.tensor([[0], [tail]]) for tail in (1, 2, 3)}
+    ranked = {
+        tail: list(recalls_at([1, 2, 5], Listed(scores), graph, graph, edge).values())
+        for tail, edge in edges.items()
+    }
+    # From the other end: 1's list is 2, 3; 2's is 3, 4; 3's is 4, 0, and both tie there.
+    assert ranked[1] == [0, 0.5, 0.5, 0, 1, 1]
+    assert ranked[2] == [0.5, 0.5, 0.5, 1, 1, 1]
+    assert ranked[3] == [0, 0.5, 0.5, 0, 1, 1]
+
+
+def test_of_many_edges_the_same_sample_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mgae.evaluation.ranking._MOST_EDGES", 3)
+    split = split_links(toy_graph(), 0.1, 0.1, Generators(0)["split"])
+    graph, nodes = split.message, split.message.num_nodes
+    scores = torch.rand(nodes, nodes, generator=torch.Generator().manual_seed(1))
+    first, again = (recalls_at([5], Table(scores), graph, graph, split.val) for _ in range(2))
+    assert first == again
+    assert first["recall_either@5"] in (0, 1 / 3, 2 / 3, 1)
+
+
 def test_a_tie_takes_the_mean_rank() -> None:
     graph, edge = undirected((0, 1), num_nodes=4), torch.tensor([[2], [3]])
     same = Table(torch.zeros(4, 4))  # three nodes tie: rank 2
@@ -81,7 +135,7 @@ def test_it_is_measured_where_it_is_asked_for() -> None:
     split = split_links(toy_graph(), 0.05, 0.1, Generators(0)["split"])
     method = masked(split.message)
     recalls = evaluate_links(method, split, "test", {}, recalls=(3, 5))
-    assert list(recalls) == ["recall@3", "recall@5"]
+    assert list(recalls) == ["recall@3", "recall@5", "recall_either@3", "recall_either@5"]
     assert 0 <= recalls["recall@3"] <= recalls["recall@5"] <= 100
 
 
@@ -103,7 +157,7 @@ def test_validation_edges_that_the_test_may_see_are_not_offered_again() -> None:
     split = LinkSplit(undirected((0, 1), num_nodes=4), val, test, other, other)
     for val_as_input, expected in ((False, 50.0), (True, 100.0)):
         recalls = evaluate_links(Table(scores), split, "test", {}, val_as_input, recalls=(1,))
-        assert recalls == {"recall@1": expected}
+        assert recalls == {"recall@1": expected, "recall_either@1": 100.0}
 
 
 def test_per_user_by_hand() -> None:

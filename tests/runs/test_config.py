@@ -34,6 +34,18 @@ def test_a_graph_outside_the_paper_is_strict() -> None:
     assert RunConfig(graph="mine.csv").protocol == "strict"
 
 
+def test_one_s_own_graph_has_the_combined_method_and_a_known_one_the_paper_s() -> None:
+    own = RunConfig(graph="mine.csv")
+    assert (own.method.kind, own.mask.ratio, own.loss.kind) == ("combined", 0.5, "sampled-softmax")
+    assert (own.encoder.inputs, own.encoder.feature_dropout) == ("inductive", "auto")
+    assert (own.train.epochs, own.train.schedule, own.train.eval_every) == (300, "cosine", 5)
+    for other in ({"graph": "cora"}, {"graph": "ogbl-ddi"}, {"graph": "mine", "task": "nodes"}):
+        assert RunConfig(**other).method.kind == "mgae"
+    heuristic = own.for_method("common-neighbors")
+    assert (heuristic.encoder, heuristic.split) == (None, own.split)
+    assert own.for_method("random-init").encoder == own.encoder
+
+
 def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() -> None:
     split = RunConfig(task="nodes").split
     assert (split.val_ratio, split.test_ratio) == (0.1, 0.0)

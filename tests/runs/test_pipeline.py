@@ -25,6 +25,7 @@ from tests.conftest import toy_data
 def config(**changes: Any) -> RunConfig:
     small: dict[str, Any] = {
         "graph": "toy",
+        "method": "mgae",
         "encoder": {"hidden_channels": 8},
         "decoder": {"hidden_channels": 8},
         "train": {"epochs": 3},

@@ -82,6 +82,9 @@ class Watched:
     def score_links(self, encoded: MessageGraph, pairs: Tensor) -> Tensor:
         return torch.full((pairs.size(1),), 1.0 if pairs is self.edges else -1.0)
 
+    def rank_links(self, encoded: MessageGraph, pairs: Tensor) -> Tensor:
+        return 10 * self.score_links(encoded, pairs)
+
 
 def test_it_is_fitted_on_validation_pairs_without_the_edges_that_are_asked_about() -> None:
     split = split_links(toy_graph(num_edges=60), 0.2, 0.1, torch.Generator().manual_seed(0))
@@ -89,7 +92,9 @@ def test_it_is_fitted_on_validation_pairs_without_the_edges_that_are_asked_about
     found = calibrate(method, split)
     assert [graph is split.message for graph in method.encoded] == [True]
     assert found is not None
-    assert found.slope > 0
-    likely, unlikely = found.probability(np.array([1.0, -1.0]))
-    assert likely > 2 / 3
-    assert unlikely < 1 / 3
+    # Scores that tell edges from other pairs and those that rank have a curve each.
+    for curve, score in ((found.links, 1.0), (found.ranks, 10.0)):
+        likely, unlikely = curve.probability(np.array([score, -score]))
+        assert likely > 2 / 3
+        assert unlikely < 1 / 3
+    assert found.links.slope == pytest.approx(10 * found.ranks.slope, rel=1e-3)

@@ -20,14 +20,18 @@ from mgae.registry import METHODS
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.serving import Predictor
-from tests.conftest import toy_data
+from tests.conftest import QUICK, toy_data
 
-SMALL: dict[str, dict[str, Any]] = {
+SMALL: dict[str, Any] = {
+    "method": "mgae",
     "encoder": {"hidden_channels": 4},
     "decoder": {"hidden_channels": 8},
     "evaluation": {"heuristics": []},
     "train": {"epochs": 2},
 }
+
+# The default method of one's own graph.
+OWN = {"method": QUICK, "encoder": SMALL["encoder"], "train": SMALL["train"]}
 
 
 def named(**options: Any) -> Data:
@@ -43,7 +47,7 @@ def ran(path: Path, data: Data, **sections: Any) -> Path:
 
 
 def fitted(data: Data, **options: Any) -> Predictor:
-    parts = {key: SMALL[key] for key in ("encoder", "decoder", "train")}
+    parts = {key: SMALL[key] for key in ("method", "encoder", "decoder", "train")}
     return mgae.MGAE(**{**parts, **options}).fit(data).predictor()
 
 
@@ -166,7 +170,7 @@ def test_a_directed_link_leads_from_the_node_that_was_asked_about() -> None:
 
 
 def test_the_validation_edges_are_not_seen_when_their_scores_are_calibrated() -> None:
-    data, model = named(num_edges=60), mgae.MGAE(encoder=SMALL["encoder"], train={"epochs": 3})
+    data, model = named(num_edges=60), mgae.MGAE(**{**OWN, "train": {"epochs": 3}})
     predictor = model.fit(data).predictor()
     split = model.split_
     hidden = model.method_.score_links(model.method_.encode(split.message), split.val)
@@ -178,6 +182,45 @@ def test_the_validation_edges_are_not_seen_when_their_scores_are_calibrated() ->
     assert predictor.calibration == Calibration.fit(hidden.numpy(), negative.numpy())
 
 
+@pytest.fixture(scope="module")
+def own() -> Predictor:
+    return mgae.MGAE(**{**OWN, "val_ratio": 0.2}).fit(named(num_edges=60)).predictor()
+
+
+def test_recommendations_come_from_shortlists_and_are_filled_up_from_all_nodes(
+    own: Predictor,
+) -> None:
+    assert not own.ranks_all()
+    own.method.evidence.count = 1  # of several scores the best tail each
+    encoded = own.method.encode(MessageGraph.of(own.graph))
+    listed = own.method.shortlist(encoded, torch.tensor([4]))
+    order = torch.argsort(-listed.scores)[:2]
+    short = len(listed.tail)
+    assert 2 <= short < 8
+    found = own.recommend("n4", 2)
+    assert [r.node for r in found] == [f"n{tail}" for tail in listed.tail[order].tolist()]
+    assert [r.score for r in found] == pytest.approx(listed.scores[order].tolist(), abs=1e-5)
+    filled = own.recommend("n4", short + 1)
+    assert filled == own.recommend("n4", short + 1, exact=True)
+    assert len(filled) == short + 1
+    everyone = own.recommend("n4", 20, exclude_known=False)
+    assert {r.node for r in everyone} == set(own.node_ids) - {"n4"}
+
+
+def test_what_ranks_has_a_probability_of_its_own(own: Predictor) -> None:
+    assert own.calibrations is not None
+    links, ranks = own.calibrations.links, own.calibrations.ranks
+    assert links != ranks
+    for r in own.recommend("n4", 5):
+        assert r.probability == pytest.approx(ranks.probability(np.array([r.score]))[0], abs=1e-6)
+    rows = pa.Table.from_batches(own.recommend_all(3)).to_pylist()
+    assert [row["probability"] for row in rows] == pytest.approx(
+        ranks.probability(np.array([row["score"] for row in rows])), abs=1e-6
+    )
+    scored = own.score_links([("n4", "n9"), ("n1", "n2")])
+    assert scored.probability == pytest.approx(links.probability(scored.logit))
+
+
 @pytest.mark.parametrize("name", [entry.name for entry in METHODS])
 def test_every_method_recommends_or_says_why_not(name: str) -> None:
     data, config = named(), RunConfig(graph="toy", method=name)
@@ -186,7 +229,7 @@ def test_every_method_recommends_or_says_why_not(name: str) -> None:
     encoded, heads, tails = method.encode(MessageGraph.of(data)), *torch.tensor([[2, 5], [9, 3]])
     pairs = torch.cartesian_prod(heads, tails).t()
     torch.testing.assert_close(
-        method.score_tails(encoded, heads, tails).flatten(), method.score_links(encoded, pairs)
+        method.score_tails(encoded, heads, tails).flatten(), method.rank_links(encoded, pairs)
     )
     found = predictor.recommend("n3", 4)
     assert len(found) == 4 and all(np.isnan(r.probability) for r in found)

@@ -18,7 +18,7 @@ from tests.conftest import toy_graph
 
 
 def ranking(graph: MessageGraph, **parts: object) -> Ranking:
-    config = RunConfig(graph="toy", encoder={"hidden_channels": 4}, **parts)
+    config = RunConfig(graph="toy", method="mgae", encoder={"hidden_channels": 4}, **parts)
     method: Method = build_method(config, graph, Generators(0)["init"])
     return Ranking(
         method, method.encode(graph), Neighbors(graph), graph.num_nodes, lambda: method.embed(graph)

@@ -61,6 +61,13 @@ Missing = Annotated[
     typer.Option(metavar="zero|mean", help="Fill the features of nodes that have no row of them."),
 ]
 
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv", help="In a .csv file, put ' before texts that a spreadsheet would compute."
+    ),
+]
+
 
 def at_least_one(option: str) -> Callable[[str], int]:
     """Return a parser of counts.

@@ -49,6 +49,7 @@ def embed(
     directed: flags.Directed = False,
     bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -76,7 +77,7 @@ def embed(
             progress.on_share("embedding", 0.0)
             nodes, matrix = NodeIndex(data.node_ids), predictor.embed_graph(data)
         progress.on_share(f"writing {out.name}", 0.0)
-        write_matrix(out, nodes.column, matrix)
+        write_matrix(out, nodes.column, matrix, safe_csv)
     _say(notes)
     typer.echo(f"{out}: {matrix.shape[0]:,} nodes, {matrix.shape[1]} numbers each")
 
@@ -93,6 +94,7 @@ def score(
     ] = "refuse",
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -109,7 +111,7 @@ def score(
     with StageProgress(shown=not quiet) as progress, _input_file(pairs) as path:
         predictor = _load(run, number, progress)
         batches = scored_pairs(predictor, path, settings, progress.on_share, notes.append, unknown)
-        rows = _write(file, batches)
+        rows = _write(file, batches, safe_csv)
     _say([*notes, *predictor.notes])
     _sum_up(file, f"{rows:,} pairs", quiet)
 
@@ -136,6 +138,7 @@ def recommend(
     edge_type: Annotated[
         str | None, typer.Option("--type", help="With --node: links of this type, such as buys.")
     ] = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -157,7 +160,7 @@ def recommend(
             batches = predictor.recommend_all(
                 k, not known, exact, lambda share: progress.on_share("recommending", share), chosen
             )
-            rows = _write(file, batches)
+            rows = _write(file, batches, safe_csv)
             ranks_all = chosen is not None or predictor.ranks_all(exact)
             recall = None if ranks_all else predictor.recall(k)
         else:
@@ -171,7 +174,7 @@ def recommend(
             line = f"ranked among candidates: recall@{k} {recall:.3f} on a sample of nodes"
             typer.echo(line, err=file is None)
     elif out is not None:
-        rows = _write(file, iter([_batch(node_id, links)]))
+        rows = _write(file, iter([_batch(node_id, links)]), safe_csv)
         _sum_up(file, f"{rows:,} recommendations for {node_id}", quiet)
     else:
         listed = list(map(asdict, links))
@@ -269,12 +272,12 @@ def _input_file(path: Path) -> Iterator[Path]:
         yield copy
 
 
-def _write(file: Path | None, batches: Iterator[Any]) -> int:
+def _write(file: Path | None, batches: Iterator[Any], safe: bool = False) -> int:
     from mgae.serving.outfiles import print_batches, write_batches
 
     if file is None:
-        return print_batches(sys.stdout.buffer, batches)
-    return write_batches(file, batches)
+        return print_batches(sys.stdout.buffer, batches, safe)
+    return write_batches(file, batches, safe)
 
 
 def _sum_up(file: Path | None, what: str, quiet: bool) -> None:

@@ -14,6 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
+from mgae.data.io.bounds import LONGEST_ID, check_num_nodes
 
 
 def checked(data: Data) -> Data:
@@ -35,6 +36,8 @@ def checked(data: Data) -> Data:
     num_nodes = int(data.num_nodes or 0)
     if num_nodes < 2:
         raise GraphError(f"a graph needs at least two nodes, got {num_nodes}")
+    if data.x is None and isinstance(data.edge_index, Tensor):
+        check_num_nodes("num_nodes", num_nodes, data.edge_index.size(-1))
     edge_index, weight = _edges(data, num_nodes)
     graph = _remaining(data).clone()
     graph.num_nodes, graph.node_ids = num_nodes, _node_ids(data, num_nodes)
@@ -52,6 +55,8 @@ def checked(data: Data) -> Data:
         graph.side = _side(graph.side, edge_index, num_nodes, graph.undirected)
     if graph.x is not None:
         graph.x = _features(graph.x, num_nodes)
+    if graph.y is not None and not isinstance(graph.y, Tensor):
+        raise GraphError(f"y must be a tensor, got a {type(graph.y).__name__}: use torch.tensor(y)")
     if graph.y is not None and graph.y.shape[:1] != (num_nodes,):
         raise GraphError(f"y must have {num_nodes:,} rows, got the shape {tuple(graph.y.shape)}")
     return graph
@@ -134,6 +139,10 @@ def plain_ids(ids: Sequence[Any]) -> list[Any]:
     kind = str if isinstance(plain[0], str) else int
     for index, node in enumerate(plain):
         fits = kind is str or (type(node) is int and -(2**63) <= node < 2**63)
+        if isinstance(node, str) and len(node) > LONGEST_ID:
+            raise GraphError(
+                f"node_ids may have {LONGEST_ID:,} characters each, got {len(node):,} at {index:,}"
+            )
         if not isinstance(node, kind) or not fits:
             got = " ".join(repr(node)[:80].split())
             raise GraphError(
@@ -264,8 +273,12 @@ def _side(side: Tensor, edge_index: Tensor, num_nodes: int, undirected: bool) ->
 
 
 def _features(x: Tensor, num_nodes: int) -> Tensor:
+    if not isinstance(x, Tensor):
+        raise GraphError(f"x must be a tensor, got a {type(x).__name__}: use torch.tensor(x)")
     if x.dim() != 2 or x.size(0) != num_nodes:
         raise GraphError(f"x must have the shape [{num_nodes}, features], got {tuple(x.shape)}")
+    if x.is_complex():
+        raise GraphError("x must be real, got complex numbers: give real and imaginary parts apart")
     x = x.float()
     if not bool(torch.isfinite(x).all()):
         row, column = (~torch.isfinite(x)).nonzero()[0].tolist()

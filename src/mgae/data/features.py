@@ -26,7 +26,7 @@ from mgae.data.io.alike import alike_hint
 from mgae.data.io.noderows import NodeRows
 from mgae.data.io.tables import header_notes
 
-_FILES = ("features.json", "features.safetensors")
+PREPARATION_FILES = ("features.json", "features.safetensors")
 _MOST_LISTED = 6
 _UNEVEN = 1000.0
 
@@ -128,33 +128,33 @@ class Preparation:
 
     def notes(self) -> list[str]:
         """Return a line that sums up, and one for each column that is left out."""
-        kept = [one for one in self.described() if not one["became"].startswith("left out")]
-        plain = all(one["became"] in ("", "zeros and ones, as they are") for one in kept)
-        short = [f"{one['column']}: {one['became'].split(';')[0]}" for one in kept[:_MOST_LISTED]]
-        more = f"; {len(kept) - _MOST_LISTED} more" if len(kept) > _MOST_LISTED else ""
-        notes = [] if plain else [f"{'; '.join(short)}{more} (mgae inspect lists all columns)"]
+        kept = [one for one in self.encoders if one.names]
+        ways = [f"{one.name} ({getattr(one, 'scale', one.kind)})" for one in kept]
+        plain = all(getattr(one, "scale", "") == "none" for one in kept)
+        count = f"{counted(len(kept), 'column')} became {counted(len(self.names), 'number')}"
+        notes = [] if plain else [f"{count}: {listed(ways, _MOST_LISTED)}; mgae inspect says how"]
         dropped = (one for one in self.encoders if isinstance(one, Dropped) and one.note)
         return notes + [f"column {one.name!r} {one.what}" for one in dropped]
 
     def save(self, folder: Path) -> None:
         """Write plain JSON, and the arrays as safetensors."""
         plain = [to_plain(encoder) for encoder in self.encoders]
-        write_json(folder / _FILES[0], [facts for facts, _ in plain])
+        write_json(folder / PREPARATION_FILES[0], [facts for facts, _ in plain])
         arrays = {
             f"{number}.{name}": array
             for number, (_, one) in enumerate(plain)
             for name, array in one.items()
         }
-        write_tensors(folder / _FILES[1], arrays)
+        write_tensors(folder / PREPARATION_FILES[1], arrays)
 
     @classmethod
     def load(cls, folder: Path) -> Preparation | None:
         """Read what `save` wrote; None if there is nothing."""
-        if not (folder / _FILES[0]).exists():
+        if not (folder / PREPARATION_FILES[0]).exists():
             return None
-        facts = json.loads((folder / _FILES[0]).read_text(encoding="utf-8"))
+        facts = json.loads((folder / PREPARATION_FILES[0]).read_text(encoding="utf-8"))
         arrays: list[dict[str, Tensor]] = [{} for _ in facts]
-        for key, tensor in read_tensors(folder / _FILES[1]).items():
+        for key, tensor in read_tensors(folder / PREPARATION_FILES[1]).items():
             number, _, name = key.partition(".")
             arrays[int(number)][name] = tensor
         pairs = zip(facts, arrays, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from mgae.data.io.tables import ArrowTable, arrow_table, open_table
 from mgae.registry import DATASETS
 
 _DEFAULTS = InputSettings()
+_LARGE = 1e6
 _PREPARING = FeatureSettings()
 
 
@@ -68,11 +70,11 @@ def open_graph(
             raise ConfigError(f"{names} is for files, and {graph} is a dataset: leave it out")
         return load_graph(str(graph))
     path = user_path(graph)
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110 - a name that is too long for a file is none
         return read_graph(path, settings, on_progress, preparing)
     if path.suffix or len(path.parts) > 1:
         raise GraphError(
-            f"there is no file {graph}: give a path, or a name that mgae datasets lists"
+            f"there is no file {str(graph)[:200]}: give a path, or a name that mgae datasets lists"
         )
     raise UnknownName("dataset", str(graph), DATASETS.names())
 
@@ -162,6 +164,11 @@ def _checked_data(
         graph.notes.append(f"the graph: {counted(dropped, 'self-loop or duplicate edge')} dropped")
     if graph.x is not None:
         graph.notes += _scaled(graph, preparing)
+        largest = float(graph.x.abs().max()) if graph.x.numel() else 0.0
+        if largest > _LARGE:
+            graph.notes.append(
+                f"the graph: features as large as {largest:.0e} make scores meaningless: scale them"
+            )
     return graph
 
 

@@ -16,7 +16,7 @@ from mgae.evaluation.monitors import LOSS, monitored_rank
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
 from mgae.runs.layering import as_table, read_toml
 from mgae.runs.sections import EvaluationSettings, SplitSettings, TrainSettings
-from mgae.settings import PartSettings, Settings
+from mgae.settings import PartSettings, Settings, shown
 
 Task = Literal["links", "nodes"]
 Protocol = Literal["paper", "strict"]
@@ -38,6 +38,9 @@ _HEURISTICS = {
     "nodes": ("raw-features", "random-init"),
 }
 
+# What every version has stored.
+_STORED = ("graph", "task", "protocol", "seed", "runs", "method", "split", "train", "evaluation")
+
 
 class RunConfig(Settings):
     """Everything that decides a result.
@@ -52,7 +55,7 @@ class RunConfig(Settings):
     method: SerializeAsAny[PartSettings] = Field(description="what is trained")
     protocol: Protocol = Field("paper", description="rules of the evaluation")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
-    runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
+    runs: int = Field(1, ge=1, le=10_000, description="runs; run k has seed + k and a fresh model")
     input: InputSettings = InputSettings()
     features: FeatureSettings = FeatureSettings()
     split: SplitSettings
@@ -71,19 +74,41 @@ class RunConfig(Settings):
     @classmethod
     def _complete(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
-            raise ConfigError(f"a configuration must be a table, got {given!r}")
+            raise ConfigError(f"a configuration must be a table, got {shown(given)}")
         config = {key: value for key, value in given.items() if value is not None}
         dataset = _dataset(config.get("graph", "cora"))
         config.setdefault("task", dataset.get("tasks", ("links",))[0])
+        if not isinstance(config["task"], str):
+            raise ConfigError(f"task must be links or nodes, got {shown(config['task'])}")
         config.setdefault("protocol", "paper" if dataset.get("on_paper") else "strict")
         _complete_parts(config)
         _complete_sections(config, dataset)
         return config
 
+    @model_validator(mode="after")
+    def _all_seeds(self) -> Self:
+        if self.seed + self.runs > 2**31:
+            raise ConfigError(
+                f"seed must be at most {2**31 - self.runs} for {self.runs} runs, got {self.seed}"
+            )
+        return self
+
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
         """Read a configuration file."""
         return cls(**read_toml(path))
+
+    @classmethod
+    def from_run(cls, path: Path) -> Self:
+        """Read what `to_toml` gave: nothing that is missing gets its default.
+
+        Raises:
+            ConfigError: if something is missing, as at the end of a file that was cut.
+        """
+        given = read_toml(path)
+        if missing := [name for name in _STORED if name not in given]:
+            raise ConfigError(f"{path} is damaged: {', '.join(missing)} is missing")
+        return cls(**given)
 
     def to_toml(self) -> str:
         """Return the canonical file: every setting that has a value, in the classes' order."""

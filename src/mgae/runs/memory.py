@@ -8,13 +8,14 @@ import psutil
 
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
+from mgae.core.methods.heuristics import HEADS_AT_ONCE, OVERLAP_BYTES
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS, LOSSES, MASKS, METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.parts import EncoderSettings
 
 GIB = 2**30
-_FLOAT, _INDEX = 4, 8
+_FLOAT, _INDEX, _DOUBLE = 4, 8, 8
 _SMALLEST_CHUNK = 256
 _FANOUT = 15
 _SAMPLED_STEP = 4096
@@ -28,8 +29,9 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     >>> 30 < training_bytes(RunConfig(), cora) / 2**20 < 300
     True
     """
+    evaluation = _graph_bytes(graph) + _heuristic_bytes(graph)
     if config.encoder is None:
-        return _graph_bytes(graph)
+        return evaluation
     encoder = cast(EncoderSettings, config.encoder)
     nodes, depth, width = graph.num_nodes, encoder.num_layers, encoder.hidden_channels
     # A layer's product, messages, sum, activation and dropout, and the gradients of most.
@@ -40,7 +42,8 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     if config.train.fanouts is not None:
         reached = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
         encoded = encoded * reached // nodes + 2 * depth * nodes * width * _FLOAT
-    return _graph_bytes(graph) + encoded + _weight_bytes(config, graph) + _chunk_bytes(config)
+    training = _graph_bytes(graph) + encoded + _weight_bytes(config, graph) + _chunk_bytes(config)
+    return max(training, evaluation)
 
 
 def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | None]:
@@ -71,7 +74,17 @@ def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | Non
             f"train.memory_limit_gb is {asked}, and {least / GIB:.1f} GiB is the least that "
             "this training takes: raise it, or lower encoder.hidden_channels"
         )
+    if least > _everything():
+        raise UnsupportedError(
+            f"this training takes at least {least / GIB:,.0f} GiB and this machine has "
+            f"{_everything() / GIB:.0f}: lower encoder.hidden_channels or num_layers"
+        )
     return chosen, f"training takes about {least / GIB:.1f} GiB, more than is free: {change}"
+
+
+def _everything() -> int:
+    """Return all memory of this machine, with what it may swap out."""
+    return int(psutil.virtual_memory().total + psutil.swap_memory().total)
 
 
 def _smaller(config: RunConfig, graph: MessageGraph) -> list[tuple[RunConfig, str]]:
@@ -115,6 +128,14 @@ def _graph_bytes(graph: MessageGraph) -> int:
     return features + 12 * _INDEX * graph.edge_index.size(1)
 
 
+def _heuristic_bytes(graph: MessageGraph) -> int:
+    """Count the edges' matrix with its keys, and what common neighbors or walks hold at once."""
+    edges = graph.edge_index.size(1)
+    overlap = min(OVERLAP_BYTES, 64 * edges * edges)
+    walks = 3 * _DOUBLE * HEADS_AT_ONCE * graph.num_nodes
+    return 6 * _INDEX * edges + max(overlap, walks)
+
+
 def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
     """Count weights eight times: gradient, Adam's moments, best epoch and checkpoint."""
     encoder = cast(EncoderSettings, config.encoder)
@@ -123,7 +144,8 @@ def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
     inputs = width if graph.x is None else graph.num_features
     maps = getattr(ENCODERS[encoder.kind].build, "maps_per_layer", 1)
     layers = maps * width * (inputs + (depth - 1) * width)
-    decoder = depth**2 * width * _decoder_width(config)
+    deeper = int(getattr(config.decoder, "num_layers", 1)) - 1
+    decoder = _decoder_width(config) * (depth**2 * width + deeper * _decoder_width(config))
     return 8 * _FLOAT * (table + layers + decoder)
 
 

@@ -6,14 +6,21 @@ The only module that knows every stage.
 from __future__ import annotations
 
 import math
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.core.errors import MGAEError, TrainingError
+from mgae.core.errors import (
+    MGAEError,
+    RunDirectoryError,
+    TrainingError,
+    UnsupportedError,
+    is_out_of_memory,
+)
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.data.inspection import listed_times, readable_time
@@ -29,7 +36,7 @@ from mgae.runs.config import RunConfig
 from mgae.runs.featureworth import worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
-from mgae.runs.results import Figures, RunResult, SeedResult, heading, seed_result
+from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
 from mgae.runs.trial import Trial, splits_by_time
@@ -38,6 +45,8 @@ from mgae.runs.trial import Trial, splits_by_time
 _FEW_EDGES = 50
 # A handful of validation edges may all be ranked right: no patience gives a better score.
 _BEST_SCORE = 100.0
+# In percent: other orders of rounding alone may move two near scores past each other.
+_SAME_FIGURE = 1e-3
 
 
 class Observer:
@@ -118,7 +127,7 @@ def run_opened(
         return _run_seeds(config, graph, message, directory, observer)
     except MGAEError as error:
         # Nothing was learned: a setting that only the graph could prove wrong leaves no trace.
-        if directory is not None and not isinstance(error, TrainingError):
+        if directory is not None and not isinstance(error, TrainingError | RunDirectoryError):
             directory.discard()
         raise
 
@@ -172,6 +181,8 @@ def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
     directory = RunDirectory.open(Path(path))
     graph = directory.graph()
     observer.on_graph(graph)
+    for note in directory.notes:
+        observer.on_note(note)
     return _run_seeds(directory.config, graph, MessageGraph.of(graph), directory, observer)
 
 
@@ -192,20 +203,43 @@ def evaluate(
     graph = directory.graph()
     message = MessageGraph.of(graph)
     observer.on_graph(graph)
+    for remark in directory.notes:
+        observer.on_note(remark)
     results = []
     for index, config in enumerate(seed_configs(whole)):
         observer.on_run(index, config)
         home = directory.run(index)
-        stored = seed_result(home.metrics(), home.environment()["seconds"][0])
+        stored = home.seed_result()
         trial = Trial(config, graph, message, home.split(graph, message))
-        trial.method.load_state_dict(home.weights())
+        home.load_weights(trial.method)
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
+        if settings is None and (note := _differs(results[-1], stored)) is not None:
+            observer.on_note(note)
     return RunResult(whole, tuple(results), directory.path)
+
+
+def _differs(measured: SeedResult, stored: SeedResult) -> str | None:
+    """Return a note if figures are not those of ``metrics.json``, with the one that is most off."""
+    pairs = {"test": (measured.test, stored.test), "validation": (measured.val, stored.val)}
+    off = [
+        (abs(now[name] - before[name]), f"{part} {name} is {now[name]:.4f}, not {before[name]:.4f}")
+        for part, (now, before) in pairs.items()
+        for name in now.keys() & before.keys()
+        if not math.isclose(now[name], before[name], rel_tol=0, abs_tol=_SAME_FIGURE)
+    ]
+    if not off:
+        return None
+    return (
+        f"seed {measured.seed}: the figures differ from metrics.json: {max(off)[1]}; another "
+        "version or processor may do that, and so may damaged files"
+    )
 
 
 def seed_configs(config: RunConfig) -> list[RunConfig]:
     """Return one configuration per run: run k has seed + k."""
-    return [config.changed(seed=config.seed + k, runs=1) for k in range(config.runs)]
+    return [
+        config.model_copy(update={"seed": config.seed + k, "runs": 1}) for k in range(config.runs)
+    ]
 
 
 def _run_seeds(
@@ -216,15 +250,41 @@ def _run_seeds(
     observer: Observer,
 ) -> RunResult:
     results = []
-    for index, one in enumerate(seed_configs(config)):
-        observer.on_run(index, one)
-        home = None if directory is None else directory.seed(one, graph)
-        results.append(_run_seed(one, graph, message, home, observer))
-    result = RunResult(config, tuple(results), None if directory is None else directory.path)
-    if directory is not None:
-        seconds = [seed.seconds for seed in results]
-        directory.write_result(result.metrics(), [seed.seed for seed in results], seconds)
+    with _resumable(directory):
+        for index, one in enumerate(seed_configs(config)):
+            observer.on_run(index, one)
+            home = None if directory is None else directory.seed(one, graph)
+            results.append(_run_seed(one, graph, message, home, observer))
+        result = RunResult(config, tuple(results), None if directory is None else directory.path)
+        if directory is not None:
+            seconds = [seed.seconds for seed in results]
+            directory.write_result(result.metrics(), [seed.seed for seed in results], seconds)
     return result
+
+
+@contextmanager
+def _resumable(directory: RunDirectory | None) -> Iterator[None]:
+    """Say how to go on if the directory cannot be written to any more, as on a full disk.
+
+    Raises:
+        UnsupportedError: if memory runs out.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UnsupportedError(
+            "there is not enough memory for this: lower encoder.hidden_channels, num_layers or "
+            "train.chunk_size, or set train.memory_limit_gb"
+        ) from None
+    except OSError as error:
+        if directory is None:
+            raise
+        raise RunDirectoryError(
+            f"cannot write to {error.filename or directory.path}: {error.strerror or error}; once "
+            f"that works again, go on with mgae train --resume {directory.path}"
+        ) from None
 
 
 def _run_seed(
@@ -235,7 +295,7 @@ def _run_seed(
     observer: Observer,
 ) -> SeedResult:
     if home is not None and home.finished:
-        return seed_result(home.metrics(), home.environment()["seconds"][0])
+        return home.seed_result()
     trial = Trial(config, graph, message)
     with ExitStack() as stack:
         on_epoch: OnEpoch = observer.on_epoch

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from mgae.runs.config import RunConfig
 
@@ -147,6 +147,34 @@ class RunResult:
             "seconds": [round(result.seconds, 3) for result in self.seeds],
             "directory": None if self.directory is None else str(self.directory),
         }
+
+
+@dataclass
+class _Metrics:
+    """What ``metrics.json`` has; runs of 0.1.0 say ``floors``."""
+
+    seeds: Annotated[list[int], Field(min_length=1)]
+    epochs: Annotated[list[int], Field(min_length=1)]
+    best_epochs: Annotated[list[int], Field(min_length=1)]
+    test: dict[str, Summary]
+    val: dict[str, Summary]
+    heuristics: dict[str, dict[str, Summary]] = field(default_factory=dict)
+    floors: dict[str, dict[str, Summary]] = field(default_factory=dict)
+
+
+_CHECK = TypeAdapter(_Metrics)
+
+
+def checked_metrics(content: Any) -> dict[str, Any]:
+    """Return what `RunResult.metrics` gave, read back from a file.
+
+    Raises:
+        ValueError: if something is missing or of another type.
+    """
+    _CHECK.validate_python(content)
+    if not {"heuristics", "floors"} & content.keys():
+        raise ValueError("heuristics: Field required")
+    return dict(content)
 
 
 def heading(metric: str) -> str:

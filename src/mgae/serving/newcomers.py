@@ -80,7 +80,7 @@ class NewFeatures:
             GraphError: if they are not the features that ``graph`` has.
         """
         if _are_rows(given):
-            given = pa.Table.from_pylist([{"id": node, **row} for node, row in given.items()])
+            given = _of_rows(given, graph)
         if hasattr(given, "columns"):
             given = _of_frame(given, graph)
         keyed = isinstance(given, Mapping)
@@ -92,6 +92,20 @@ def _are_rows(given: Any) -> bool:
     """Return whether each id has the cells of a row, by column."""
     is_keyed = isinstance(given, Mapping) and len(given) > 0
     return is_keyed and all(isinstance(row, Mapping) for row in given.values())
+
+
+def _of_rows(given: Mapping[Any, Mapping[str, Any]], graph: Data) -> dict[Any, np.ndarray]:
+    """Return a vector for each id whose cells are given by column; a cell may be missing."""
+    names = dict.fromkeys(name for row in given.values() for name in row)
+    cells = {name: [row.get(name) for row in given.values()] for name in names}
+    try:
+        # By number, so that an id stays what it is, and 7 and "7" are two.
+        table = pa.table({**cells, "id": list(range(len(given)))})
+    except (pa.ArrowException, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise GraphError(f"the cells of a column must be of one kind: {reason}") from None
+    by_number = _of_frame(table, graph)
+    return {node: by_number[number] for number, node in enumerate(given)}
 
 
 def _of_frame(frame: Any, graph: Data) -> dict[Any, np.ndarray]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
-from mgae.core.errors import ConfigError, RunDirectoryError, UnknownName
+from mgae.core.errors import ConfigError, UnknownName
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
@@ -72,6 +72,7 @@ class Predictor:
         self.nodes = NodeIndex(graph.node_ids, graph.get("side_prefixes") or ())
         self._answers = Answers(self.nodes, calibrations)
         self._message = MessageGraph.of(graph)
+        self._file_notes: list[str] = []
 
     @classmethod
     def load(cls, run_dir: str | Path, run: int = 0) -> Predictor:
@@ -80,12 +81,10 @@ class Predictor:
         config, graph = directory.config, directory.graph()
         split = directory.split(graph, MessageGraph.of(graph))
         method = build_method(config, split.message, Generators(config.seed)["init"])
-        try:
-            method.load_state_dict(directory.weights())
-        except RuntimeError as error:
-            reason = " ".join(str(error).split())
-            raise RunDirectoryError(f"{directory.path}: the weights do not fit: {reason}") from None
-        return cls.of(method, config, graph, split)
+        directory.load_weights(method)
+        predictor = cls.of(method, config, graph, split)
+        predictor._file_notes = directory.notes
+        return predictor
 
     @classmethod
     def of(cls, method: Method, config: RunConfig, graph: Data, split: LinkSplit) -> Predictor:
@@ -115,7 +114,7 @@ class Predictor:
     @property
     def notes(self) -> list[str]:
         """Return what the user should know."""
-        return self._answers.notes
+        return [*self._file_notes, *self._answers.notes]
 
     def knows(self, node: Any) -> bool:
         """Return whether there is a node of this id."""

@@ -12,6 +12,7 @@ from mgae.core.encoders import GCN
 from mgae.core.errors import TrainingError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods import GraphInfoClust, Method, RawFeatures
+from mgae.core.methods.base import Stage
 from mgae.core.seeding import Generators, drawn_from
 from mgae.core.training import EpochRecord, Fit, Snapshot, fit
 from tests.conftest import toy_data, toy_graph
@@ -282,3 +283,70 @@ def test_batch_norm_goes_on_learning_after_an_evaluation() -> None:
 
     fit(method, graph, epochs=3, validate=validate)
     assert int(method.norm.num_batches_tracked) == 3
+
+
+class TwoStages(Slide):
+    """One number after the other, each with a loop of its own."""
+
+    def __init__(self, keep_last: bool = False) -> None:
+        super().__init__()
+        self.first, self.second, self.keep_last = Slide(), Slide(), keep_last
+
+    def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
+        shorter = {"epochs": 3, "learning_rate": 0.2}
+        return [Stage(self.first, shorter), Stage(self.second, keep_last=self.keep_last)]
+
+
+def test_each_stage_has_its_own_settings_and_the_last_one_counts() -> None:
+    method, records, checkpoints = TwoStages(), list[EpochRecord](), InMemory()
+    result = scored(
+        method,
+        [1.0, 9.0, 2.0, 3.0],
+        epochs=4,
+        learning_rate=0.1,
+        on_epoch=records.append,
+        checkpoints=checkpoints,
+    )
+    # The first one goes three steps of 0.2 by its loss; validation picks epoch 2 of the second.
+    assert float(method.first.weight) == pytest.approx(1 - 3 * 0.2, abs=1e-5)
+    assert float(method.second.weight) == pytest.approx(1 - 2 * 0.1, abs=1e-5)
+    assert float(method.weight) == 1
+    assert (result.epochs, result.best_epoch) == (4, 2)
+    assert list(result.history) == records
+    # The first one leaves no checkpoint: a training that is resumed takes it again.
+    assert len(checkpoints.snapshots) == 4
+    assert all({*snapshot.part("method")} == {"weight"} for snapshot in checkpoints.snapshots)
+    assert not any(module.training for module in method.modules())
+
+
+def test_a_stage_may_keep_its_last_weights_whatever_the_validation_says() -> None:
+    method = TwoStages(keep_last=True)
+    scores = [9.0, 1.0, 2.0]
+    result = scored(method, scores, epochs=6, eval_every=2, patience=1, learning_rate=0.1)
+    assert (result.epochs, result.best_epoch, result.best_score) == (6, 6, 2.0)
+    assert float(method.second.weight) == pytest.approx(1 - 6 * 0.1, abs=1e-5)
+    assert [record.score for record in result.history] == [None, 9.0, None, 1.0, None, 2.0]
+
+
+@pytest.mark.parametrize("keep_last", [False, True])
+def test_stages_go_on_to_the_same_bits_after_a_break(keep_last: bool) -> None:
+    def trained(
+        scores: list[float], checkpoints: InMemory, stop_after: int | None = None
+    ) -> tuple[Fit, dict[str, Tensor]]:
+        def stop(record: EpochRecord) -> None:
+            if record.epoch == stop_after:
+                raise KeyboardInterrupt
+
+        method = TwoStages(keep_last)
+        result = scored(method, scores, epochs=6, checkpoints=checkpoints, on_epoch=stop)
+        return result, method.state_dict()
+
+    scores, broken_off = [1.0, 5.0, 2.0, 3.0, 4.0, 0.0], InMemory()
+    whole = trained(scores, InMemory())
+    with pytest.raises(KeyboardInterrupt):
+        trained(scores, broken_off, stop_after=4)
+    # The fourth epoch was not whole: it is run again.
+    resumed = trained(scores[3:], broken_off)
+    assert resumed[0] == whole[0]
+    assert whole[0].best_epoch == (6 if keep_last else 2)
+    assert all(torch.equal(resumed[1][key], value) for key, value in whole[1].items())

@@ -68,6 +68,7 @@ def test_a_run_with_known_negatives(tmp_path: Path, capsys: pytest.CaptureFixtur
     config = RunConfig(
         graph=str(tmp_path / "edges.csv"),
         input=settings.model_dump(exclude_none=True),
+        method="mgae",
         encoder={"hidden_channels": 8},
         decoder={"hidden_channels": 8},
         split={"test_ratio": 0.2},

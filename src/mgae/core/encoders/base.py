@@ -126,14 +126,15 @@ class Sketches(Inputs):
 
         Those of the last graph are kept: an epoch takes many steps on the same edges.
         """
-        if self._last is None or self._last[0] is not graph:
+        last = self._last  # read once: another thread may encode another graph
+        if last is None or last[0] is not graph:
             now, hops = _random_rows(graph.num_nodes, self.width), []
             for _ in range(self.hops):
                 now = graph.adjacency.smooth(now)
                 hops.append(normalize(now) * math.sqrt(self.width))
             degree = torch.log1p(graph.adjacency.degree.abs()).unsqueeze(1)
-            self._last = graph, torch.cat([*hops, degree], dim=1)
-        return self._last[1]
+            self._last = last = graph, torch.cat([*hops, degree], dim=1)
+        return last[1]
 
 
 def _random_rows(count: int, width: int) -> Tensor:

@@ -8,7 +8,7 @@ a plain heuristic is better than the sum, come from validation edges that neithe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,9 +37,8 @@ PARTS = ("link", "rank", "network")
 # Columns that are heuristics by themselves: the higher, the likelier.
 HEURISTICS = ("common neighbors", "adamic-adar", "resource allocation", "l3", "pagerank", "katz")
 _RANKED_EDGES = 500  # validation edges whose ends have their shortlists scored
-_TOP = 10
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # of the way from the evidence to the fitted weights
-_DOUBT = 0.5  # standard errors by which a gain over the evidence alone counts less
+_DOUBT = 1.0  # standard errors by which a gain over the evidence alone counts less
 _PENALTY = 1e-3
 _DRAWS = 200  # of the bootstrap
 _EVIDENCE_SETTINGS = {
@@ -107,11 +106,15 @@ class CombinedModel(Method):
     def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train the evidence model, then the network; a graph may be too small for the first."""
         network = Stage(self.network)
-        if not len(self.evidence.fold(graph, generators).positives):
+        if not self.evidence.fold(graph, generators).teaches:
             return [network]
         self.knows_evidence.fill_(True)
         settings = {**_EVIDENCE_SETTINGS, "epochs": self.evidence_epochs}
         return [Stage(self.evidence, settings, keep_last=True), network]
+
+    def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
+        """Run an epoch of the network; the evidence model has a stage of its own."""
+        return self.network.losses(graph, generators)
 
     def encode(self, graph: MessageGraph) -> EncodedBoth:
         """Return what both parts made of ``graph``."""
@@ -257,8 +260,9 @@ def _choose_rank(contests: Contests, values: Tensor, columns: list[int]) -> Tens
     drawn = _drawn(len(contests.edge), torch.Generator().manual_seed(0))
 
     def merit(weights: Tensor) -> tuple[float, Tensor]:
-        hits = (contests.ranks(values @ weights) <= _TOP).double()
-        return float(hits.mean()), hits[drawn].mean(dim=1)
+        # Discounted by the logarithm of the rank: whether it is below ten is too rough a measure.
+        gain = 1 / torch.log2(1 + contests.ranks(values @ weights))
+        return float(gain.mean()), gain[drawn].mean(dim=1)
 
     return _best(choices, [merit(weights) for weights in choices])
 

@@ -114,6 +114,11 @@ class FoldedEvidence:
     negatives: Tensor
     contests: Contests
 
+    @property
+    def teaches(self) -> bool:
+        """Whether there are edges that can be hidden, and other pairs to tell them from."""
+        return len(self.positives) > 0 and len(self.negatives) > 0
+
     @classmethod
     def of(
         cls,
@@ -269,9 +274,10 @@ class EvidenceModel(Method):
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Yield as many steps as there are folds, of both outputs."""
         folded = self.fold(graph, generators)
-        if not len(folded.positives):
+        if not folded.teaches:
             raise GraphError(
-                "every edge is a node's last one, so that none can be hidden: use another method"
+                "every edge is a node's last one, so that none can be hidden, or every pair is an "
+                "edge: use another method"
             )
         for _ in range(self.folds):
             yield self._link_loss(folded, generators) + self._rank_loss(folded, generators), "model"
@@ -303,7 +309,8 @@ class EvidenceModel(Method):
         if self._folded is None or self._folded[0] is not graph:
             chance = generators.fresh("folds")
             folded = FoldedEvidence.of(graph, self.folds, self.max_edges, self.count, chance)
-            self._standardize(torch.cat([folded.positives, folded.negatives]))
+            if folded.teaches:
+                self._standardize(torch.cat([folded.positives, folded.negatives]))
             self._folded = graph, folded
         return self._folded[1]
 
@@ -331,10 +338,11 @@ class EvidenceModel(Method):
 
     def encode(self, graph: MessageGraph) -> EncodedEvidence:
         """Return the evidence of all edges of ``graph``; that of the last graph is kept."""
-        if self._encoded is None or self._encoded[0] is not graph:
+        last = self._encoded  # read once: another thread may encode another graph
+        if last is None or last[0] is not graph:
             views = None if graph.x is None else FeatureViews.of(graph.x)
-            self._encoded = graph, EncodedEvidence(Evidence(graph, views))
-        return self._encoded[1]
+            self._encoded = last = graph, EncodedEvidence(Evidence(graph, views))
+        return last[1]
 
     def embed(self, graph: MessageGraph) -> Tensor:
         """Return the random projections of three hops, side by side (FastRP)."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from mgae.core.errors import TrainingError, UnsupportedError
+from mgae.core.errors import RunDirectoryError, TrainingError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method, Stage
 from mgae.core.seeding import Generators
@@ -121,9 +121,11 @@ def fit(
         _run_stage(stage, graph, {**settings, "budget": None, **stage.settings}, generators)
     if budget is not None:
         settings["budget"] = max(0.0, budget - (time.perf_counter() - started))
-    return _run_stage(
+    result = _run_stage(
         last, graph, {**settings, **last.settings}, generators, validate, checkpoints, on_epoch
     )
+    method.eval()
+    return result
 
 
 def _run_stage(
@@ -149,7 +151,13 @@ def _run_stage(
         settings["budget"],
     )
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
-        state.restore(saved)
+        try:
+            state.restore(saved)
+        except (LookupError, ValueError, TypeError, RuntimeError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise RunDirectoryError(
+                f"the checkpoint does not fit this training: {reason}"
+            ) from None
         for record in state.history:
             on_epoch(record)
     try:
@@ -168,7 +176,6 @@ def _run_stage(
     if checkpoints is not None:
         checkpoints.write_kept()
     method.load_state_dict(state.best_weights)
-    method.eval()
     return Fit(tuple(state.history), state.best_epoch, state.best_score, state.seconds_before)
 
 

@@ -71,11 +71,14 @@ def _numbers_in_texts(texts: pa.Array) -> np.ndarray:
 def days_of(column: pa.ChunkedArray, layout: str) -> np.ndarray:
     """Return days since 1970 as doubles [rows], NaN where there is no date.
 
-    ``layout`` is one of `DATE_FORMATS` for texts; for other types it does not count.
+    ``layout`` is one of `DATE_FORMATS` for texts, or "" for the one that fits them best; for other
+    types it does not count.
     """
     column = decoded(column)
     if is_text(column.type):
-        column = pc.strptime(texts_of(column), format=layout, unit="us", error_is_null=True)
+        texts = texts_of(column)
+        layout = layout or date_layout(texts, 1e-9) or DATE_FORMATS[0]
+        column = pc.strptime(texts, format=layout, unit="us", error_is_null=True)
     elif types.is_time(column.type):
         column = column.cast(pa.time64("us")).cast(pa.int64())
     elif types.is_date(column.type) or types.is_timestamp(column.type):

@@ -6,7 +6,6 @@ file read again, slowly, in Python.
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import zlib
@@ -21,6 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from mgae.core.errors import GraphError
+from mgae.data.io.bounds import LONGEST_ROW, BoundedGzip, too_long
 from mgae.data.io.headers import NULLS
 from mgae.data.io.sniffing import Layout, not_utf8, ragged, records, squeezed
 
@@ -32,10 +32,10 @@ _COMMENT_LINES = re.compile(rb"(?m)^[#%](?=[\s#%]|$).*\n?")
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading, decompressed if it is gzip."""
+    """Open a file for reading, decompressed if it is gzip, with a bound on what that gives."""
     with path.open("rb") as stream:
         compressed = stream.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], gzip.open(path)) if compressed else path.open("rb")
+    return cast(IO[bytes], BoundedGzip(path)) if compressed else path.open("rb")
 
 
 @contextmanager
@@ -127,6 +127,8 @@ class DelimitedTable:
         with open_bytes(self.path) as stream:
             stream.seek(self.layout.start)
             while chunk := stream.read(_PIECE_BYTES):
+                if len(rest) > LONGEST_ROW:
+                    raise too_long(self.path, "a row")
                 rest += chunk
                 compressed: Any = getattr(stream, "fileobj", stream)
                 self.on_progress(f"reading {self.path.name}", min(1.0, compressed.tell() / size))

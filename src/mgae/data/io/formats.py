@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -16,6 +17,7 @@ from scipy import sparse
 
 from mgae.core.errors import ConfigError, GraphError, hint
 from mgae.data.ids import Ids, listed
+from mgae.data.io.bounds import check_num_nodes, most_expanded
 from mgae.data.io.delimited import OnProgress, open_bytes, readable
 from mgae.data.io.edges import EdgeList, checked_weights, wrong_weight
 from mgae.data.io.matrixmarket import read_matrix_market
@@ -162,6 +164,7 @@ def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int
         shape = " × ".join(map(str, matrix.shape))
         hint = "; --bipartite if rows and columns are two sides" if matrix.ndim == 2 else ""
         raise GraphError(f"{where}: an adjacency matrix must be square, got {shape}{hint}")
+    check_num_nodes(where, max(matrix.shape), matrix.nnz)
     if matrix.dtype.kind not in "biuf":
         raise GraphError(f"{where}: a weight must be a real number, got {matrix.dtype}")
     entries = sparse.coo_array(matrix)
@@ -186,6 +189,12 @@ def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int
 
 
 def _read_npz(stream: IO[bytes]) -> Any:
+    with zipfile.ZipFile(stream) as archive:
+        files = archive.infolist()
+    compressed = sum(file.compress_size for file in files)
+    if sum(file.file_size for file in files) > most_expanded(compressed):
+        raise ValueError("it expands to hundreds of times its size")
+    stream.seek(0)
     matrix = sparse.load_npz(stream)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # scipy does not check indices itself

@@ -10,12 +10,13 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from mgae.core.errors import GraphError
+from mgae.data.io.bounds import LONGEST_ROW, too_long
 from mgae.data.io.headers import Hints, column_name, detect_header
 
 _DELIMITERS = ("\t", ";", ",", "|")
@@ -23,6 +24,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD_BYTES = 1 << 20
 _SAMPLE_ROWS = 100
 # "# words" is a comment; "#tag" may be somebody's id.
+_LEADING_COMMENTS = re.compile(rb"(?:[ \r]*\n|[#%](?=[\s#%])[^\n]*\n)*")
 _COMMENT = re.compile(r"[#%](?:[\s#%]|$)")
 _ZERO_LED = re.compile(r"0\d+")
 
@@ -57,18 +59,27 @@ def detect_layout(path: Path, stream: IO[bytes], hints: Hints) -> Layout:
         GraphError: if the file is empty, binary, or not in UTF-8.
     """
     head = stream.read(_HEAD_BYTES)
-    while head.count(b"\n") < 2 and (more := stream.read(_HEAD_BYTES)):
-        head += more
     _require_text(path, head)
-    whole = not stream.read(1)
     mark = len(head) - len(head.removeprefix(_BYTE_ORDER_MARK))
-    head = head[mark:] if whole else head[mark : head.rindex(b"\n") + 1]
+    head, above, start, more = head[mark:], 0, mark, head
+    while True:
+        end = cast(re.Match[bytes], _LEADING_COMMENTS.match(head)).end()
+        above, start, head = above + head.count(b"\n", 0, end), start + end, head[end:]
+        if head.count(b"\n") >= 2 or not (more := stream.read(_HEAD_BYTES)):
+            break
+        if len(head) > LONGEST_ROW:
+            raise too_long(path, f"line {above + 1}")
+        head += more
+    _require_text(path, head or b"#")
+    whole = not more or not stream.read(1)
+    head = head if whole else head[: head.rindex(b"\n") + 1]
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
-        line = head.count(b"\n", 0, error.start) + 1
+        line = above + head.count(b"\n", 0, error.start) + 1
         raise not_utf8(path, line, head[error.start]) from None
-    return _layout(path, list(io.StringIO(text, newline="")), mark, hints)
+    layout = _layout(path, list(io.StringIO(text, newline="")), hints)
+    return replace(layout, lines=above + layout.lines, start=start + layout.start)
 
 
 def records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -123,7 +134,7 @@ def _require_text(path: Path, head: bytes) -> None:
         raise GraphError(f"{path} is a binary file of no known format: use CSV, Parquet or GraphML")
 
 
-def _layout(path: Path, lines: list[str], mark: int, hints: Hints) -> Layout:
+def _layout(path: Path, lines: list[str], hints: Hints) -> Layout:
     delimiter, width = _detect_delimiter(lines)
     above = 0
     while above < len(lines) and _precedes_rows(lines[above], delimiter, width):
@@ -138,7 +149,7 @@ def _layout(path: Path, lines: list[str], mark: int, hints: Hints) -> Layout:
         above += rows[0][0]
         if len(names) != width:
             raise ragged(path, above, width, len(names))
-    start = mark + sum(len(line.encode()) for line in lines[:above])
+    start = sum(len(line.encode()) for line in lines[:above])
     body = [fields for _, fields in rows[names is not None :]]
     return Layout(delimiter, width, names, above, start, header == "likely", _zero_led(body))
 

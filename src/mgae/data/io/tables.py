@@ -14,6 +14,7 @@ from pyarrow.interchange import from_dataframe
 
 from mgae.core.errors import GraphError, hint
 from mgae.data.ids import listed
+from mgae.data.io.bounds import check_num_rows
 from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes, readable
 from mgae.data.io.headers import Hints
 from mgae.data.io.sniffing import detect_layout
@@ -74,7 +75,8 @@ def open_table(path: Path, hints: Hints, on_progress: OnProgress) -> Table:
 
 def _open_parquet(path: Path, on_progress: OnProgress) -> ParquetTable:
     with pq.ParquetFile(path) as file:
-        names = tuple(file.schema_arrow.names)
+        names, rows = tuple(file.schema_arrow.names), file.metadata.num_rows
+    check_num_rows(path, rows)
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise GraphError(f"{path} has two columns {twice!r}: rename one of them")
     return ParquetTable(path, names, on_progress)
@@ -179,7 +181,7 @@ def arrow_table(obj: Any) -> pa.Table:
             return pa.Table.from_batches(from_dataframe(obj).to_batches())
         if hasattr(obj, "to_dict") and hasattr(obj, "columns"):
             return pa.table(obj.to_dict(orient="list"))
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"the table cannot be read: {str(error).partition(chr(10))[0]}") from None
     raise GraphError(
         f"a graph must be a PyG Data, a networkx graph, a scipy sparse matrix, or a pandas or "
@@ -218,4 +220,4 @@ def header_notes(table: Table) -> list[str]:
     if not table.likely_header:
         return []
     row = f"row 1 ({listed(table.names)}) taken as the names of the columns"
-    return [f"{table.where}: {row}; if it is a row like the others, set input.header=no"]
+    return [f"{table.where}: {row}; if it is a row like the others: --set input.header=no"]

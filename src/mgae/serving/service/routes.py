@@ -17,7 +17,12 @@ from mgae.serving.service.problems import documented
 
 Text = Annotated[str, Query(max_length=shapes.MOST_ID_LENGTH, description="a part of an id")]
 Some = Annotated[int, Query(ge=1, le=shapes.MOST_SUGGESTIONS, description="how many at most")]
-Id = Annotated[str, Path(max_length=shapes.MOST_ID_LENGTH, description="the node's own id")]
+Id = Annotated[
+    str,
+    Path(
+        max_length=shapes.MOST_ID_LENGTH, description="the node's own id; . and .. go as /node?id=."
+    ),
+]
 Count = Annotated[int, Query(ge=1, le=shapes.MOST_K, description="how many")]
 Exact = Annotated[
     bool | None, Query(description="rank all nodes, or candidates only; absent: by size")
