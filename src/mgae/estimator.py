@@ -15,6 +15,7 @@ from mgae.data.checks import checked
 from mgae.data.opening import as_graph
 from mgae.runs.config import RunConfig
 from mgae.runs.trial import Trial
+from mgae.serving.calibration import calibrate
 from mgae.serving.newcomers import require_inductive, require_same_features
 from mgae.serving.predictor import Predictor
 
@@ -74,6 +75,8 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         self.data_, self.split_ = trial.graph, trial.split
         self.config_, self.method_, self.graph_ = config, trial.method, trial.message
         self.history_, self.best_epoch_ = fit.history, fit.best_epoch
+        self.calibrations_ = calibrate(trial.method, trial.split)
+        trial.fit_again()
         self.encoded_ = self.method_.encode(self.graph_)
         return self
 
@@ -105,7 +108,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
     def predictor(self) -> Predictor:
         """Return the model with calibrated probabilities, recommendations and the user's ids."""
         self._fitted()
-        return Predictor.of(self.method_, self.config_, self.data_, self.split_)
+        return Predictor(self.method_, self.config_, self.data_, self.calibrations_)
 
     def _fitted(self) -> MessageGraph:
         if not hasattr(self, "graph_"):

@@ -57,8 +57,10 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     split = homes[0].split(graph, message)
     trial = Trial(configs[0], graph, message, split)
     homes[0].load_weights(trial.method)
-    predictor = Predictor.of(trial.method, configs[0], graph, split)
     part = "test" if split.test.size(1) else "val"
+    scored = _scored(trial, part)
+    predictor = Predictor.of(trial.method, configs[0], graph, split)
+    homes[0].load_final_weights(trial.method)
     return Evidence(
         result=RunResult(directory.config, tuple(seeds), path),
         paper=published(directory.config),
@@ -66,7 +68,7 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
         graph=graph,
         histories=[home.epochs() for home in homes],
         part=part,
-        scored=_scored(trial, part),
+        scored=scored,
         calibration=predictor.calibration,
         node_map=predictor.map(MOST_POINTS, projection),
         links=strong_links(predictor),

@@ -23,6 +23,7 @@ _LATER = (
     "split.safetensors",
     "history.jsonl",
     "model.safetensors",
+    "final.safetensors",
     "embeddings.parquet",
     "environment.json",
 )

@@ -232,6 +232,7 @@ METHODS.add(
         "eval_every": 5,
         "step_size": 4096,
         "max_pairs": 12_000_000,
+        "final_fit": True,
     },
 )
 METHODS.add(
@@ -246,6 +247,7 @@ METHODS.add(
         "epochs": 125,
         "patience": 125,
         "schedule": "cosine",
+        "final_fit": True,
     },
 )
 

@@ -315,6 +315,9 @@ def _run_seed(
         result = replace(result, other_split=figures)
     if home is not None:
         trial.write(home)
+        observer.on_stage("learning from all edges")
+        if trial.fit_again():
+            home.write_final_model(dict(trial.method.state_dict()))
         home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
     return result
 

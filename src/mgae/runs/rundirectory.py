@@ -37,6 +37,7 @@ from mgae.runs.folders import check_free, remove_remains
 from mgae.runs.locking import lock_folder
 from mgae.runs.results import SeedResult, checked_metrics, seed_result
 
+_FINAL = "final.safetensors"
 _EPOCH = TypeAdapter(EpochRecord)
 _PAIRS = [
     f"{part}{kind}" for part in ("val", "test") for kind in ("", "_negatives", "_hard_negatives")
@@ -194,14 +195,21 @@ class RunDirectory:
         Raises:
             RunDirectoryError: if they do not fit, or are not finite.
         """
+        self._load("model.safetensors", method)
 
+    def load_final_weights(self, method: nn.Module) -> None:
+        """Give a method what it learned from all edges, if it did, instead of the best epoch's."""
+        if (self.path / _FINAL).exists() or _FINAL in self._manifest.sums:
+            self._load(_FINAL, method)
+
+    def _load(self, name: str, method: nn.Module) -> None:
         def load(path: Path) -> None:
             weights = read_tensors(path)
             if not all(bool(values.isfinite().all()) for values in weights.values()):
                 raise ValueError("it has weights that are not finite")
             method.load_state_dict(weights)
 
-        self._read("model.safetensors", load)
+        self._read(name, load)
 
     def history(self) -> TextIO:
         """A stream for one line of JSON per epoch."""
@@ -234,6 +242,10 @@ class RunDirectory:
     def write_model(self, weights: dict[str, Tensor]) -> None:
         """The best epoch's weights."""
         write_tensors(self.path / "model.safetensors", weights)
+
+    def write_final_model(self, weights: dict[str, Tensor]) -> None:
+        """What was learned from all edges: it is served, and never measured."""
+        write_tensors(self.path / _FINAL, weights)
 
     def write_embeddings(self, graph: Data, embeddings: Tensor) -> None:
         """The embeddings under the user's own ids."""

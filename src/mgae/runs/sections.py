@@ -61,6 +61,10 @@ class TrainSettings(Settings):
         ge=1,
         description="pairs decoded in all epochs together, at most: large graphs get fewer epochs",
     )
+    final_fit: bool = Field(
+        False,
+        description="after the estimate, learn the evidence again from all edges; what is served",
+    )
     budget: float | None = Field(
         None,
         gt=0,

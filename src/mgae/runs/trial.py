@@ -13,7 +13,7 @@ from mgae.core.errors import ConfigError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
-from mgae.core.training.loop import Fit, OnEpoch, fit
+from mgae.core.training.loop import Fit, OnEpoch, fit, fit_again
 from mgae.data.mapped import in_files
 from mgae.data.splits.bytime import split_by_time
 from mgae.data.splits.hard import too_costly, with_hard_negatives
@@ -138,6 +138,26 @@ class Trial:
         )
         self.method.settle(self.split.message, *self.split.pairs("val"))
         return result
+
+    def fit_again(self) -> bool:
+        """Learn from all edges what the method learns again; return whether it does.
+
+        The figures of `result` are those before.
+        """
+        train = self.config.train
+        if not (train.final_fit and self.method.trains):
+            return False
+        fit_again(
+            self.method,
+            self.message,
+            Generators(self.config.seed),
+            epochs=train.epochs,
+            learning_rate=train.learning_rate,
+            weight_decay=train.weight_decay,
+            clip=train.clip,
+            schedule=train.schedule,
+        )
+        return True
 
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
         """Measure the test figures, and those of the heuristics on the same split."""

@@ -83,6 +83,7 @@ class Predictor:
         method = build_method(config, split.message, Generators(config.seed)["init"])
         directory.load_weights(method)
         predictor = cls.of(method, config, graph, split)
+        directory.load_final_weights(method)
         predictor._file_notes = directory.notes
         return predictor
 

@@ -102,6 +102,10 @@ class Method(nn.Module, ABC):
         """Return what is trained one after the other; in most methods the method itself."""
         return [Stage(self)]
 
+    def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
+        """Return what is trained again on all edges, once the estimate is made; mostly nothing."""
+        return []
+
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
         """Return what each group's step moves; a module's gradients are clipped together."""
         return {"model": [self]}

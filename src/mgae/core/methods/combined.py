@@ -109,8 +109,17 @@ class CombinedModel(Method):
         if not self.evidence.fold(graph, generators).teaches:
             return [network]
         self.knows_evidence.fill_(True)
+        return [self._evidence_stage, network]
+
+    def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
+        """Train the evidence model again; the network reads all edges as it is."""
+        again = self.evidence.final_stages(graph, generators) if self.knows_evidence else []
+        return [self._evidence_stage] if again else []
+
+    @property
+    def _evidence_stage(self) -> Stage:
         settings = {**_EVIDENCE_SETTINGS, "epochs": self.evidence_epochs}
-        return [Stage(self.evidence, settings, keep_last=True), network]
+        return Stage(self.evidence, settings, keep_last=True)
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Run an epoch of the network; the evidence model has a stage of its own."""

@@ -27,7 +27,7 @@ from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Likely, Method, Stage
 from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.dropout import dropout
-from mgae.core.seeding import Generators
+from mgae.core.seeding import Generators, drawn_from
 
 _OUTLIER = 5.0  # standardized evidence is cut off here
 _TAILS_PER_HEAD = 4  # of negatives: a head's walk serves several of them
@@ -266,6 +266,14 @@ class EvidenceModel(Method):
     def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train to the end: so few weights do not overfit, and small validation sets saturate."""
         return [Stage(self, keep_last=True)]
+
+    def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
+        """Train again from the start: what is visible in a fold is then close to the whole."""
+        if not len(self.fold(graph, generators).positives):
+            return []
+        with drawn_from(generators["init"]):
+            self.reset_parameters()
+        return self.stages(graph, generators)
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
         """Return one group; the two outputs are clipped apart."""

@@ -128,6 +128,17 @@ def fit(
     return result
 
 
+def fit_again(method: Method, graph: MessageGraph, generators: Generators, **settings: Any) -> None:
+    """Train a method's final stages on all edges, for the epochs and rates of ``settings``.
+
+    There is nothing left to validate on: the last weights are kept.
+    """
+    usual = {"patience": 1, "eval_every": 1, "clip": 1.0, "schedule": "constant", "budget": None}
+    for stage in method.final_stages(graph, generators):
+        _run_stage(stage, graph, {**usual, **settings, **stage.settings}, generators)
+    method.eval()
+
+
 def _run_stage(
     stage: Stage,
     graph: MessageGraph,
