@@ -14,8 +14,8 @@ run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the 
 test: $(DEV_INSTALLED) ## Run the tests (a few minutes), with line coverage of src
 	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
 
-test-slow: $(DEV_INSTALLED) ## Run the slow tests: whole trainings compared with their accuracy
-	$(BIN)/python -m pytest -m slow --timeout=3600
+test-slow: $(DEV_INSTALLED) ## Run the slow tests: whole trainings, faults, fuzzing, load; writes results/reliability.json
+	MGAE_RECORD=1 $(BIN)/python -m pytest -m slow --timeout=7200
 
 check: $(DEV_INSTALLED) ## Lint, check the format and the types, compare the tables in README with results/
 	$(BIN)/ruff check .

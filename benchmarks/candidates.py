@@ -60,7 +60,7 @@ def one_way(predictor: Predictor, heads: Tensor, best: list[Tensor], way: int) -
     for head, tails in zip(heads.tolist(), best, strict=True):
         most = count + len(ranking.neighbors.of(head)) + 1
         query = candidates._queries(head)[way : way + 1]
-        found += int(torch.isin(tails, candidates.index.search(query, most)).sum())
+        found += int(torch.isin(tails, candidates.index_of(int(head))[1].search(query, most)).sum())
     return found / sum(map(len, best))
 
 

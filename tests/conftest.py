@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
 from mgae.data import MessageGraph, checked
+from tests.reliability import Tally
 
 # Toy graphs are too small to share: with several processes on few cores, threads only wait.
 torch.set_num_threads(1)
@@ -68,3 +70,11 @@ def shared_data() -> Path:
     if not folder or not Path(folder).is_dir():
         pytest.skip("MGAE_DATA does not name a folder of real data")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def tally() -> Iterator[Tally]:
+    """What the tests of reliability have tried; written down by ``make test-slow``."""
+    counted = Tally()
+    yield counted
+    counted.write()

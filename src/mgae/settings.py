@@ -12,6 +12,9 @@ from pydantic.fields import FieldInfo
 
 from mgae.core.errors import ConfigError, hint
 
+_LARGEST = 2**31 - 1
+_MOST_SHOWN = 80
+
 
 class Settings(BaseModel):
     """A frozen group of settings; ``section`` is its place in the configuration file.
@@ -20,16 +23,46 @@ class Settings(BaseModel):
     allowed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, allow_inf_nan=False
+    )
     section: ClassVar[str] = ""
 
     @_model_validator(mode="wrap")
     @classmethod
     def _explain(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(data, dict) and (wrong := [key for key in data if not isinstance(key, str)]):
+            raise ConfigError(f"names of settings must be texts, got {shown(wrong[0])}")
         try:
-            return handler(data)
+            settings = handler(data)
         except ValidationError as error:
             raise ConfigError(_first_problem(cls, error)) from None
+        except RecursionError:
+            raise ConfigError(f"{cls.section or 'a setting'} is nested too deeply") from None
+        settings._require_small_integers()
+        return settings
+
+    def _require_small_integers(self) -> None:
+        """Refuse what no count or seed can be, and arrays cannot hold."""
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            for one in value if isinstance(value, tuple) else (value,):
+                if isinstance(one, int) and abs(one) > _LARGEST:
+                    path = f"{self.section}.{name}" if self.section else name
+                    raise ConfigError(f"{path} must be at most {_LARGEST}, got {shown(one)}")
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message shows it: in one line, and not all of a long one.
+
+    >>> shown([1] * 100)
+    '[1, 1, 1, ... …'
+    """
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # deep, or an integer of too many digits
+        return f"a {type(value).__name__}"
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 2]} …"
 
 
 class PartSettings(Settings):
@@ -54,9 +87,11 @@ def _first_problem(settings: type[Settings], error: ValidationError) -> str:
         return f"{path}: {problem['ctx']['error']}"
     field = settings.model_fields.get(names[0]) if names else None
     if field is None:
-        return f"{path or settings.__name__} must be {problem['msg']}, got {problem['input']!r}"
+        return (
+            f"{path or settings.__name__} must be {problem['msg']}, got {shown(problem['input'])}"
+        )
     path = path.removesuffix("".join(f".{name}" for name in names[1:]))  # pydantic's own steps
-    return f"{path} must be {allowed_values(field)}, got {problem['input']!r}"
+    return f"{path} must be {allowed_values(field)}, got {shown(problem['input'])}"
 
 
 def allowed_values(field: FieldInfo) -> str:

@@ -84,9 +84,13 @@ def test_ids_in_a_tensor_or_an_array_are_plain_ones() -> None:
         assert {type(node) for node in found} == {int}
 
 
-def test_edge_attributes_that_fit_no_longer_are_dropped() -> None:
-    graph = checked(graph_of([(0, 1), (0, 1)], edge_attr=torch.ones(2, 3)))
-    assert graph.edge_attr is None
+def test_edge_features_are_sorted_with_their_edges_and_averaged_over_duplicates() -> None:
+    features = torch.tensor([[1.0], [3.0], [5.0], [9.0]])
+    graph = checked(graph_of([(1, 2), (0, 1), (0, 1), (1, 1)], edge_attr=features))
+    assert graph.edge_index.tolist() == [[0, 1], [1, 2]]
+    assert graph.edge_attr.tolist() == [[4.0], [1.0]]
+    with pytest.raises(GraphError, match="edge_attr must have the shape"):
+        checked(graph_of([(0, 1)], edge_attr=torch.ones(2, 3)))
 
 
 def test_labels_and_masks_stay() -> None:

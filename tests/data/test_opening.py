@@ -119,9 +119,10 @@ def test_a_data_keeps_what_it_has() -> None:
     assert data.edge_index.size(1) == 4
 
 
-def test_edge_attributes_of_a_data_are_said_to_be_ignored() -> None:
+def test_edge_features_of_a_data_are_kept() -> None:
     data = Data(edge_index=torch.tensor([[0], [1]]), num_nodes=2, edge_attr=torch.ones(1, 3))
-    assert as_graph(data).notes == ["the graph: edge_attr ignored (weights come by edge_weight)"]
+    graph = as_graph(data)
+    assert graph.notes == [] and graph.edge_attr.tolist() == [[1.0, 1.0, 1.0]]
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from mgae.core.errors import ConfigError
 from mgae.core.methods import Method
 from mgae.core.methods.base import Likely
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph
 from mgae.data.splits import LinkSplit, split_links
 from mgae.evaluation.links import evaluate_links, validator
-from mgae.evaluation.ranking import recall_at, recalls_at
+from mgae.evaluation.ranking import ranking_figures, recall_at, recalls_at
 from mgae.runs.config import RunConfig
 from tests.conftest import toy_graph
 from tests.core.methods.small import masked
@@ -156,3 +158,36 @@ def test_validation_edges_that_the_test_may_see_are_not_offered_again() -> None:
     for val_as_input, expected in ((False, 50.0), (True, 100.0)):
         recalls = evaluate_links(Table(scores), split, "test", {}, val_as_input, recalls=(1,))
         assert recalls == {"recall@1": expected, "recall_either@1": 100.0}
+
+
+def test_per_user_by_hand() -> None:
+    # Users 0 and 1, items 2 to 5; user 0 has chosen 2 in training and 3 for validation.
+    once = torch.tensor([[0, 1], [2, 2]])
+    side = torch.tensor([0, 0, 1, 1, 1, 1], dtype=torch.int8)
+    graph = MessageGraph(torch.cat([once, once.flip(0)], dim=1), 6, side=side)
+    scores = torch.zeros(6, 6)
+    scores[0, 2:] = torch.tensor([9.0, 8, 1, 2])  # 5 first, then 4
+    scores[1, 2:] = torch.tensor([9.0, 1, 2, 3])  # 5, 4, 3
+    scores[0, 1] = scores[1, 0] = 99.0  # another user is never offered
+    edges = torch.tensor([[4, 1, 3], [0, 5, 1]])  # 0 – 4, 1 – 5 and 1 – 3
+    val = torch.tensor([[3], [0]])
+    found = ranking_figures((1, 2), Table(scores), graph, graph, edges, val)
+    # At 1: nothing of 0, one of two of 1. At 2: 4 at rank 2; 5 at rank 1.
+    second = 1 / math.log2(3)
+    assert found == pytest.approx(
+        {
+            "recall@1": 0.25,
+            "ndcg@1": 0.5,
+            "recall@2": 0.75,
+            "ndcg@2": (second + 1 / (1 + second)) / 2,
+        }
+    )
+    only_first = ranking_figures((2,), Table(scores), graph, graph, edges, val, max_users=1)
+    assert only_first["recall@2"] == 1.0
+
+
+def test_ndcg_may_pick_the_epoch_of_a_bipartite_graph_alone() -> None:
+    split = split_links(toy_graph(), 0.1, 0.1, torch.Generator().manual_seed(0))
+    with pytest.raises(ConfigError, match=r"ndcg@5, which is measured in a bipartite graph only"):
+        validator(Table(torch.zeros(20, 20)), split, "ndcg@5")
+    assert RunConfig(train={"monitor": "ndcg@5"}).recalls == (5,)

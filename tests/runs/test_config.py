@@ -41,6 +41,8 @@ def test_one_s_own_graph_has_the_combined_method_and_a_known_one_the_paper_s() -
     assert (own.train.epochs, own.train.schedule, own.train.eval_every) == (300, "cosine", 5)
     for other in ({"graph": "cora"}, {"graph": "ogbl-ddi"}, {"graph": "mine", "task": "nodes"}):
         assert RunConfig(**other).method.kind == "mgae"
+    few = RunConfig(graph="mine.csv", method={"folds": 4}).method
+    assert (few.kind, few.folds) == ("combined", 4), "a setting of the default method"
     heuristic = own.for_method("common-neighbors")
     assert (heuristic.encoder, heuristic.split) == (None, own.split)
     assert own.for_method("random-init").encoder == own.encoder
@@ -56,7 +58,7 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
     [
         ({"mask": {"ratio": 1.2}}, "mask.ratio must be a number in [0, 1), got 1.2"),
         ({"mask": {"ratio": "much"}}, "mask.ratio must be a number in [0, 1), got 'much'"),
-        ({"runs": 0}, "runs must be an integer ≥ 1, got 0"),
+        ({"runs": 0}, "runs must be an integer in [1, 10000], got 0"),
         (
             {"train": {"learning_rate": 0}},
             "train.learning_rate must be a number in (0, 100]",
@@ -75,7 +77,7 @@ def test_node_classification_keeps_ten_percent_of_the_edges_and_none_for_test() 
         ({"mask": {"rato": 0.5}}, "(did you mean mask.ratio?)"),
         ({"trian": {}}, "(did you mean train?)"),
         ({"train": {"epoch": 3}}, "(did you mean train.epochs?)"),
-        ({"mask": 3}, "mask must be a table or a name, got 3"),
+        ({"mask": 3}, "mask must be a section or a name, got 3"),
         ({"encoder": {"kind": 3}}, "encoder.kind must be one of"),
         ({"method": "common-neighbors", "mask": "directed"}, "'common-neighbors' has no mask"),
         ({"evaluation": {"hits": [0]}}, "evaluation.hits"),

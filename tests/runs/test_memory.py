@@ -89,7 +89,7 @@ def test_a_limit_that_cannot_be_kept_is_refused() -> None:
 
 def test_without_a_limit_free_memory_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     class Little:
-        available = 60 * 2**20
+        available, total = 60 * 2**20, 2**34
 
     monkeypatch.setattr(psutil, "virtual_memory", Little)
     chosen, told = fitted(RunConfig(), toy_graph())
@@ -116,7 +116,7 @@ def test_the_smallest_way_is_taken_and_not_the_last_one_tried(
     """On a small graph sampling, the last way, takes more than the smallest chunk."""
 
     class Scarce:
-        available = 1
+        available, total = 1, 2**34
 
     monkeypatch.setattr("mgae.runs.memory.psutil.virtual_memory", Scarce)
     chosen, note = fitted(RunConfig(), MessageGraph.of(load_graph("cora")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.seeding import Generators
 from mgae.data import MessageGraph, checked
+from mgae.data.io.options import InputSettings
+from mgae.data.opening import read_graph
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.serving import Predictor
@@ -164,7 +167,7 @@ def test_new_nodes_may_come_as_a_table_in_the_columns_of_the_training() -> None:
     mean = float(data.x[:, 0].mean())
     by_hand = predictor.embed_new({"z": [3, 0, 1], "a": [mean, 0, 0]}, [("z", "n1")])
     np.testing.assert_allclose(by_table, by_hand, atol=1e-6)
-    with pytest.raises(GraphError, match="the table of new nodes has no column for 'town=Bern'"):
+    with pytest.raises(GraphError, match="the table of new nodes has no column 'town'"):
         predictor.embed_new(table.drop_columns("town"))
 
 
@@ -176,3 +179,27 @@ def test_a_heuristic_needs_no_features_of_new_nodes() -> None:
     (found,) = predictor.recommend_new({"new": []}, edges, k=1).values()
     assert found[0].node == "n0" and found[0].score == len(edges)
     assert predictor.ranks_all()
+
+
+def test_new_nodes_may_come_with_the_cells_of_the_training_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    day = [f"2020-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(40)]
+    lines = [f"n{k},{rng.integers(18, 80)},{'Ulm' if k % 3 else 'Rom'},{day[k]}" for k in range(40)]
+    (tmp_path / "people.csv").write_text("\n".join(["id,age,town,since", *lines]), "utf-8")
+    edges = [f"n{k},n{(k * 7 + 1) % 40}" for k in range(40)]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *edges]), "utf-8")
+    settings = InputSettings(features=str(tmp_path / "people.csv"))
+    graph = read_graph(tmp_path / "edges.csv", settings)
+    predictor = fitted(graph, method="mgae")
+    row = lines[5].split(",")
+    cells = {"age": float(row[1]), "town": row[2], "since": row[3]}
+    # The same cells give the same numbers, whatever the type of the id.
+    by_cells = predictor.embed_new({"7": cells, "b": {**cells, "town": None}}, [("7", "n1")])
+    vector = graph.x[graph.node_ids.index("n5")].numpy()
+    by_hand = predictor.embed_new({"7": vector, "b": vector}, [("7", "n1")])
+    np.testing.assert_allclose(by_cells[0], by_hand[0], atol=1e-5)
+    assert not np.allclose(by_cells[1], by_hand[1])
+    with pytest.raises(GraphError, match="has no column 'since', which the model was trained on"):
+        predictor.embed_new({"new": {"age": 3, "town": "Ulm"}})
+    with pytest.raises(GraphError, match="the cells of a column must be of one kind"):
+        predictor.embed_new({"one": cells, "two": {**cells, "age": "old"}})

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from mgae.cli import comparing, graphs, reproducing, service, serving, training
-from mgae.cli.watching import Interrupted
-from mgae.core.errors import MGAEError
+from mgae.cli.watching import Interrupted, Terminated, terminable
+from mgae.core.errors import MGAEError, is_out_of_memory
 from mgae.version import __version__
 
 app = typer.Typer(
@@ -58,13 +58,14 @@ app.command("methods")(graphs.methods)
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; print a problem that the user can solve as one line on stderr."""
     try:
-        outcome: Any = app(arguments, standalone_mode=False)
+        with terminable():
+            outcome: Any = app(arguments, standalone_mode=False)
     except MGAEError as error:
         _fail(str(error), error.exit_code)
     except Interrupted as stop:
         _fail(str(stop), stop.exit_code)
-    except KeyboardInterrupt:
-        _fail("interrupted", 130)
+    except KeyboardInterrupt as stop:
+        _fail("interrupted", 143 if isinstance(stop, Terminated) else 130)
     except typer.Abort:
         _fail("aborted", 1)
     except BrokenPipeError:
@@ -73,6 +74,10 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(1)
     except OSError as error:
         _fail(f"cannot read or write {error.filename or 'a file'}: {error.strerror or error}", 2)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        _fail("there is not enough memory for this: use a smaller graph, or fewer at once", 1)
     except _USAGE_ERROR as error:
         _fail(f"{error.format_message().rstrip('.')} (see mgae --help)", 2)
     else:

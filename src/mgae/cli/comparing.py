@@ -32,8 +32,15 @@ def compare(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    time_column: flags.TimeColumn = None,
+    edge_feature: flags.EdgeFeatures = None,
+    type_column: flags.TypeColumn = None,
+    node_type_column: flags.NodeTypeColumn = None,
+    weights: flags.Weights = None,
+    negatives: flags.Negatives = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     set_: Annotated[
         list[str] | None,
@@ -56,7 +63,9 @@ def compare(
 
     table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
+        directed=directed, missing=missing, bipartite=bipartite, time_column=time_column,
+        type_column=type_column, node_type_column=node_type_column, edge_features=edge_feature,
     )  # fmt: skip
     chosen = {
         "task": task,
@@ -70,7 +79,8 @@ def compare(
     with observing(as_json, quiet) as observer, stoppable("go on with the same command"):
         comparison = run(graph, names, out, observer, **given)
     if as_json:
-        return typer.echo(json.dumps(comparison.to_json(), ensure_ascii=False))
+        whole = {**comparison.to_json(), "notes": observer.notes}
+        return typer.echo(json.dumps(whole, ensure_ascii=False))
     from mgae.cli.printing import print_comparison
 
     return print_comparison(comparison)

@@ -10,7 +10,9 @@ import typer
 from mgae.core.errors import ConfigError
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only the result.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress: only the result, and notes.")
+]
 Features = Annotated[
     str | None, typer.Option(metavar="FILE", help="A table with a row of features per node.")
 ]
@@ -20,13 +22,50 @@ SourceColumn = Annotated[
 ]
 TargetColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' target.")]
 WeightColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' weight.")]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="When an edge came about; the last ones are held out."),
+]
+TypeColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The edges' type, such as buys or views.")
+]
+NodeTypeColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The nodes' type, in features or labels.")
+]
+EdgeFeatures = Annotated[
+    list[str] | None,
+    typer.Option("--edge-feature", metavar="NAME", help="A numeric column of the edges; repeat."),
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(
+        metavar="abs|drop", help="Negative weights: without the sign, or without the edge."
+    ),
+]
+Negatives = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Pairs that are known to be no edges.")
+]
 IdColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="The node's id in features and labels.")
 ]
 Directed = Annotated[bool, typer.Option("--directed", help="An edge has a direction.")]
+Bipartite = Annotated[
+    bool | None,
+    typer.Option(
+        "--bipartite/--not-bipartite",
+        help="Source and target are two sides, as users and items. [default: if no id is in both]",
+    ),
+]
 Missing = Annotated[
     str | None,
     typer.Option(metavar="zero|mean", help="Fill the features of nodes that have no row of them."),
+]
+
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv", help="In a .csv file, put ' before texts that a spreadsheet would compute."
+    ),
 ]
 
 
@@ -54,7 +93,9 @@ def input_table(**given: Any) -> dict[str, Any]:
 
     An option of an unset shell variable is empty, which is an error that is reported later.
 
-    >>> input_table(features="", labels=None, directed=False)
-    {'features': ''}
+    >>> input_table(features="", labels=None, directed=False, bipartite=True)
+    {'features': '', 'bipartite': 'yes'}
     """
+    if given.get("bipartite") is not None:
+        given["bipartite"] = "yes" if given["bipartite"] else "no"
     return {key: value for key, value in given.items() if value is not None and value is not False}

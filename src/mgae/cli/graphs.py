@@ -62,9 +62,20 @@ def inspect(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    time_column: flags.TimeColumn = None,
+    edge_feature: flags.EdgeFeatures = None,
+    type_column: flags.TypeColumn = None,
+    node_type_column: flags.NodeTypeColumn = None,
+    weights: flags.Weights = None,
+    negatives: flags.Negatives = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="As features.columns.age=quantile."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the degrees into this file.")
     ] = None,
@@ -73,9 +84,11 @@ def inspect(
     """Print what was understood of a graph: counts, degrees, components, what to start with."""
     from mgae.cli.progress import StageProgress
     from mgae.core.graph import MessageGraph
+    from mgae.data.columns.choices import FeatureSettings
     from mgae.data.inspection import inspect_graph, plot_degrees
     from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
+    from mgae.runs.layering import assignments
     from mgae.runs.memory import training_bytes
     from mgae.runs.presets import paper_config
     from mgae.serving.outfiles import check_out
@@ -84,12 +97,23 @@ def inspect(
         check_out(plot, (".png", ".svg", ".pdf"), graph, features, labels, option="--plot")
     given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
+        directed=directed, missing=missing, bipartite=bipartite, time_column=time_column,
+        type_column=type_column, node_type_column=node_type_column, edge_features=edge_feature,
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
-        data = open_graph(graph, InputSettings(**given), progress.on_share)
-    inspected = {**inspect_graph(data), "notes": list(data.get("notes") or [])}
-    need = training_bytes(paper_config(graph=graph), MessageGraph.of(data))
+        settings = FeatureSettings(**assignments(set_ or []).get("features", {}))
+        data = open_graph(graph, InputSettings(**given), progress.on_share, settings)
+    preparation = data.get("preparation")
+    inspected = {
+        **inspect_graph(data),
+        "columns": None if preparation is None else preparation.described(),
+        "notes": list(data.get("notes") or []),
+    }
+    config = paper_config(graph=graph)
+    need = training_bytes(config, MessageGraph.of(data))
+    if config.mask is not None:
+        inspected["suggestion"]["mask"] = config.mask.kind
     inspected["suggestion"]["memory_mib"] = round(need / 2**20)
     if plot is not None:
         plot_degrees(data, plot)
@@ -122,10 +146,12 @@ def _print_list(rows: list[dict[str, Any]], columns: tuple[str, ...], as_json: b
 def _print_inspection(name: str, inspected: dict[str, Any]) -> None:
     typer.echo(name)
     for key, value in inspected.items():
-        if key not in ("notes", "suggestion") and value is not None:
+        if key not in ("notes", "suggestion", "columns") and value is not None:
             typer.echo(f"  {_words(key):18} {_readable(value)}")
+    for one in inspected["columns"] or ():
+        typer.echo(f"  {'column ' + one['column']:18} {one['became']}")
     advice = inspected["suggestion"]
-    typer.echo(f"  {'start with':18} --mask {advice['mask']} ({advice['reason']}),")
+    typer.echo(f"  {'training takes':18} --mask {advice['mask']} unless told ({advice['reason']}),")
     typer.echo(f"  {'':18} K = {advice['num_layers']}, about {advice['memory_mib']:,} MiB")
     for note in inspected["notes"]:
         typer.echo(f"  note: {note}")

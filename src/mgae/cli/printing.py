@@ -33,6 +33,9 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
     for name in columns:
         table.add_column(heading(name), justify="right")
     table.add_row(result.name, *(str(result.test[name]) for name in columns), style="bold")
+    if (other := result.other_split) is not None:
+        split = "by time" if result.config.split.by == "random" else "random"
+        table.add_row(f"{result.name}, {split} split", *(str(other[name]) for name in columns))
     if paper is not None:
         cells = (paper.text(name) for name in columns)
         table.add_row(f"paper ({paper.source})", *cells)

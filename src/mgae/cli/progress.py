@@ -56,10 +56,15 @@ class StageProgress(_Drawn):
 
 
 class ProgressObserver(_Drawn, Observer):
-    """Draw a bar with loss and validation score; stdout holds the result alone."""
+    """Draw a bar with loss and validation score; stdout holds the result alone.
 
-    def __init__(self, shown: bool) -> None:
-        self.console = Console(stderr=True, quiet=not shown, markup=False)
+    Notes are kept in ``notes``, and printed even if nothing else is ``shown``.
+    """
+
+    def __init__(self, shown: bool, notes_shown: bool = True) -> None:
+        self.console = Console(stderr=True, quiet=not (shown or notes_shown), markup=False)
+        self.shown = shown
+        self.notes: list[str] = []
         self.progress = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(),
@@ -76,12 +81,14 @@ class ProgressObserver(_Drawn, Observer):
     def on_graph(self, graph: Data) -> None:
         """Print the counts and notes of the graph."""
         counts = ", ".join(f"{count:,} {what}" for what, count in statistics(graph).items())
-        self.console.print(f"{graph.get('name') or 'graph'}: {counts}", highlight=False)
+        if self.shown:
+            self.console.print(f"{graph.get('name') or 'graph'}: {counts}", highlight=False)
         for note in graph.get("notes") or ():
             self.on_note(note)
 
     def on_note(self, text: str) -> None:
-        """Print a line of its own."""
+        """Print a line of its own, and keep it."""
+        self.notes.append(text)
         self.console.print(f"note: {text}", highlight=False, soft_wrap=True)
 
     def on_cell(self, name: str, index: int, count: int) -> None:

@@ -38,7 +38,16 @@ def serve(
         app = _application(run, number, host, token)
         import uvicorn
 
-        config = uvicorn.Config(app, log_level="warning", access_log=False, server_header=False)
+        from mgae.serving.service.patience import GRACE_SECONDS, PatientProtocol
+
+        config = uvicorn.Config(
+            app,
+            http=PatientProtocol,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
         _say_where(host, listening.getsockname()[1], token)
         with suppress(KeyboardInterrupt):  # the way to stop it, and no accident
             uvicorn.Server(config).run(sockets=[listening])
@@ -85,12 +94,15 @@ def is_loopback(host: str) -> bool:
 def _listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listening = socket.create_server((host, port), family=family)
     except OSError as error:
         reason = error.strerror or str(error)
         raise ConfigError(
             f"cannot listen on {host} port {port}: {reason}; give another --host or --port"
         ) from None
+    # Each connection inherits it: without, the second packet of an answer waits for the client.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 def _application(run: Path, number: int, host: str, token: str | None) -> Any:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,11 +21,16 @@ from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from mgae.serving import Predictor
+    from mgae.serving.answers import Recommendation
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A finished run's directory.")]
 Seed = Annotated[int, typer.Option("--run", help="Which of its runs; the first is 0.")]
 Node = Annotated[str | None, typer.Option(help="The node's id.")]
 Count = Annotated[int, typer.Option("-k", min=1, help="How many.")]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="A .parquet or .csv file; -: standard output, as CSV."),
+]
 
 
 def embed(
@@ -34,9 +44,12 @@ def embed(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    weights: flags.Weights = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
@@ -48,7 +61,8 @@ def embed(
     check_out(out, MATRICES, graph, features)
     given = flags.input_table(
         features=features, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        weight_column=weight_column, weights=weights, id_column=id_column, directed=directed,
+        missing=missing, bipartite=bipartite,
     )  # fmt: skip
     if given and graph is None:
         raise ConfigError(f"--{next(iter(given)).replace('_', '-')} needs --graph")
@@ -63,82 +77,108 @@ def embed(
             progress.on_share("embedding", 0.0)
             nodes, matrix = NodeIndex(data.node_ids), predictor.embed_graph(data)
         progress.on_share(f"writing {out.name}", 0.0)
-        write_matrix(out, nodes.column, matrix)
-    _say(notes, quiet)
+        write_matrix(out, nodes.column, matrix, safe_csv)
+    _say(notes)
     typer.echo(f"{out}: {matrix.shape[0]:,} nodes, {matrix.shape[1]} numbers each")
 
 
 def score(
     run: Run,
-    pairs: Annotated[Path, typer.Argument(help="A table with a pair of ids in each row.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="A .parquet or .csv file.")],
+    pairs: Annotated[
+        Path, typer.Argument(help="A table with a pair of ids in each row; -: standard input.")
+    ],
+    out: Out = None,
+    unknown: Annotated[
+        Literal["refuse", "skip", "nan"],
+        typer.Option(help="A pair with an unknown id: stop, leave it out, or give it no score."),
+    ] = "refuse",
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """Score pairs of nodes: how likely is a link between them."""
     from mgae.cli.progress import StageProgress
     from mgae.data.io.options import InputSettings
-    from mgae.serving.outfiles import TABLES, check_out, write_batches
+    from mgae.serving.outfiles import TABLES, check_out
     from mgae.serving.pairs import scored_pairs
 
-    check_out(out, TABLES, pairs)
+    if (file := _file(out)) is not None:
+        check_out(file, TABLES, pairs)
     settings = InputSettings(source_column=source_column, target_column=target_column)
     notes: list[str] = []
-    with StageProgress(shown=not quiet) as progress:
+    with StageProgress(shown=not quiet) as progress, _input_file(pairs) as path:
         predictor = _load(run, number, progress)
-        rows = write_batches(
-            out,
-            scored_pairs(predictor, pairs.expanduser(), settings, progress.on_share, notes.append),
-        )
-    _say([*notes, *predictor.notes], quiet)
-    typer.echo(f"{out}: {rows:,} pairs")
+        batches = scored_pairs(predictor, path, settings, progress.on_share, notes.append, unknown)
+        rows = _write(file, batches, safe_csv)
+    _say([*notes, *predictor.notes])
+    _sum_up(file, f"{rows:,} pairs", quiet)
 
 
 def recommend(
     run: Run,
     node: Node = None,
     k: Count = 10,
-    everyone: Annotated[bool, typer.Option("--all", help="For every node, into a file.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="With --all: a .parquet or .csv file.")
-    ] = None,
+    everyone: Annotated[bool, typer.Option("--all", help="For every node, as CSV.")] = False,
+    out: Out = None,
     known: Annotated[
         bool, typer.Option("--known", help="Existing neighbors may be recommended too.")
     ] = False,
+    among: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Recommend only the nodes of this file.")
+    ] = None,
+    exclude: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Recommend no nodes of this file.")
+    ] = None,
     exact: Annotated[
         bool | None,
         typer.Option("--exact/--fast", help="Rank all nodes, or candidates. [default: by size]"),
     ] = None,
+    edge_type: Annotated[
+        str | None, typer.Option("--type", help="With --node: links of this type, such as buys.")
+    ] = None,
+    safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Recommend new links of a node, or of all nodes."""
     from mgae.cli.progress import StageProgress
-    from mgae.serving.outfiles import TABLES, check_out, write_batches
+    from mgae.serving.outfiles import TABLES, check_out
 
-    _choose_one(node, everyone, out)
-    if out is not None:
-        check_out(out, TABLES)
+    _choose_one(node, everyone, as_json)
+    if everyone and edge_type is not None:
+        raise ConfigError("--type goes with --node ID: leave one of them out")
+    if (file := _file(out)) is not None:
+        check_out(file, TABLES, among, exclude)
+    rows, recall = 0, None
     with StageProgress(shown=not (quiet or as_json)) as progress:
         predictor = _load(run, number, progress)
-        if out is not None:
+        chosen = _chosen_nodes(predictor, among, exclude, progress)
+        if everyone:
             batches = predictor.recommend_all(
-                k, not known, exact, lambda share: progress.on_share("recommending", share)
+                k, not known, exact, lambda share: progress.on_share("recommending", share), chosen
             )
-            rows = write_batches(out, batches)
-            recall = None if predictor.ranks_all(exact) else predictor.recall(k)
+            rows = _write(file, batches, safe_csv)
+            ranks_all = chosen is not None or predictor.ranks_all(exact)
+            recall = None if ranks_all else predictor.recall(k)
         else:
-            links = predictor.recommend(node, k, not known, exact=exact)
-    _say(predictor.notes, quiet or as_json)
-    if out is not None:
-        typer.echo(f"{out}: {rows:,} recommendations for {predictor.num_nodes:,} nodes")
+            links = predictor.recommend(node, k, not known, chosen, exact, edge_type)
+            node_id = predictor.nodes.id_of(node)
+    if not as_json:
+        _say(predictor.notes)
+    if everyone:
+        _sum_up(file, f"{rows:,} recommendations for {predictor.num_nodes:,} nodes", quiet)
         if recall is not None:
-            typer.echo(f"ranked among candidates: recall@{k} {recall:.3f} on a sample of nodes")
+            line = f"ranked among candidates: recall@{k} {recall:.3f} on a sample of nodes"
+            typer.echo(line, err=file is None)
+    elif out is not None:
+        rows = _write(file, iter([_batch(node_id, links)]), safe_csv)
+        _sum_up(file, f"{rows:,} recommendations for {node_id}", quiet)
     else:
-        _print(predictor.nodes.id_of(node), "recommendations", list(map(asdict, links)), as_json)
+        listed = list(map(asdict, links))
+        _print(node_id, "recommendations", listed, as_json, predictor.notes)
 
 
 def similar(
@@ -167,28 +207,99 @@ def _load(run: Path, number: int, progress: Any) -> Predictor:
 def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any) -> Any:
     from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
-    from mgae.serving.newcomers import known_features
+    from mgae.serving.newcomers import preparation_of
 
-    known = known_features(predictor.graph)
-    return open_graph(graph, InputSettings(**given), progress.on_share, known)
+    preparing = preparation_of(predictor.graph)
+    return open_graph(graph, InputSettings(**given), progress.on_share, preparing)
 
 
-def _choose_one(node: str | None, everyone: bool, out: Path | None) -> None:
+def _choose_one(node: str | None, everyone: bool, as_json: bool) -> None:
     if everyone == (node is not None):
-        raise ConfigError("give --node ID for one node, or --all -o FILE for all of them")
-    if everyone != (out is not None):
-        raise ConfigError("--all and --out FILE go together")
+        raise ConfigError("give --node ID for one node, or --all for all of them")
+    if everyone and as_json:
+        raise ConfigError("--json goes with --node; --all writes CSV, or Parquet by -o FILE")
 
 
-def _say(notes: list[str], hidden: bool) -> None:
-    for note in [] if hidden else notes:
+def _chosen_nodes(
+    predictor: Predictor, among: Path | None, exclude: Path | None, progress: Any
+) -> list[Any] | None:
+    """Return the ids of the nodes that may be recommended; None: all."""
+    if among is None and exclude is None:
+        return None
+    from mgae.serving.pairs import listed_nodes
+
+    def numbers(path: Path) -> list[int]:
+        return listed_nodes(predictor.nodes, path.expanduser(), progress.on_share)
+
+    kept = range(predictor.num_nodes) if among is None else numbers(among)
+    gone = set() if exclude is None else set(numbers(exclude))
+    chosen = [predictor.nodes.ids[number] for number in kept if number not in gone]
+    if not chosen:
+        raise ConfigError("--among and --exclude leave no node to recommend")
+    return chosen
+
+
+def _batch(node: Any, links: list[Recommendation]) -> Any:
+    """Return one node's recommendations as `Predictor.recommend_all` has those of all nodes."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pydict(
+        {
+            "node_id": [node] * len(links),
+            "rank": list(range(1, len(links) + 1)),
+            "recommended_id": [link.node for link in links],
+            "score": [link.score for link in links],
+            "probability": [link.probability for link in links],
+        }
+    )
+
+
+def _file(out: Path | None) -> Path | None:
+    """Return the file to write to; None: standard output."""
+    return None if out is None or str(out) == "-" else out
+
+
+@contextmanager
+def _input_file(path: Path) -> Iterator[Path]:
+    """Give the path of a file; what comes by standard input is kept in one, to be read twice."""
+    if str(path) != "-":
+        yield path.expanduser()
+        return
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "standard input"
+        with copy.open("wb") as stream:
+            shutil.copyfileobj(sys.stdin.buffer, stream)
+        yield copy
+
+
+def _write(file: Path | None, batches: Iterator[Any], safe: bool = False) -> int:
+    from mgae.serving.outfiles import print_batches, write_batches
+
+    if file is None:
+        return print_batches(sys.stdout.buffer, batches, safe)
+    return write_batches(file, batches, safe)
+
+
+def _sum_up(file: Path | None, what: str, quiet: bool) -> None:
+    """Say what was written, unless standard output has it."""
+    if file is not None:
+        typer.echo(f"{file}: {what}")
+    elif not quiet:
+        typer.echo(what, err=True)
+
+
+def _say(notes: list[str]) -> None:
+    for note in notes:
         typer.echo(f"note: {note}", err=True)
 
 
-def _print(node: Any, what: str, rows: list[dict[str, Any]], as_json: bool) -> None:
+def _print(
+    node: Any, what: str, rows: list[dict[str, Any]], as_json: bool, notes: Sequence[str] = ()
+) -> None:
     if as_json:
         plain = [{key: _plain(value) for key, value in row.items()} for row in rows]
-        typer.echo(json.dumps({"node": node, what: plain}, ensure_ascii=False))
+        whole = {"node": node, what: plain, "notes": list(notes)}
+        typer.echo(json.dumps(whole, ensure_ascii=False))
         return
     from mgae.cli.printing import print_rows
 
@@ -196,7 +307,7 @@ def _print(node: Any, what: str, rows: list[dict[str, Any]], as_json: bool) -> N
     if shown:
         print_rows(shown, tuple(shown[0]))
     else:
-        typer.echo(f"no {what}: {node} is joined to every other node already")
+        typer.echo(f"no {what}: {node} is joined to every node that it could be joined to")
 
 
 def _plain(value: Any) -> Any:

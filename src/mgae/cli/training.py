@@ -38,6 +38,13 @@ def train(
     mask_ratio: Annotated[
         float | None, typer.Option(help="Share of the edges to hide. [default: 0.7]")
     ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Masks drawn at most. [default: 200]")] = None,
+    patience: Annotated[
+        int | None, typer.Option(help="Epochs without a better validation score. [default: 50]")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Adam's learning rate. [default: 0.01]")
+    ] = None,
     runs: Annotated[int | None, typer.Option(help="Runs; run k has seed + k. [default: 1]")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the first run. [default: 0]")] = None,
     protocol: Annotated[
@@ -49,13 +56,30 @@ def train(
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
+    time_column: flags.TimeColumn = None,
+    edge_feature: flags.EdgeFeatures = None,
+    type_column: flags.TypeColumn = None,
+    node_type_column: flags.NodeTypeColumn = None,
+    weights: flags.Weights = None,
+    negatives: flags.Negatives = None,
     id_column: flags.IdColumn = None,
     directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
     memory_limit: Annotated[
         float | None,
         typer.Option(metavar="GB", help="Memory to stay below. [default: what is free]"),
     ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Time that training may take, as 90s, 10m or 1h."),
+    ] = None,
+    check_features: Annotated[
+        bool,
+        typer.Option(
+            "--check-features", help="Train with and without the features first, and compare."
+        ),
+    ] = False,
     config: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -73,7 +97,9 @@ def train(
     """Train a method on a graph and print its figures beside the paper's and the heuristics'."""
     table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
+        weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
+        directed=directed, missing=missing, bipartite=bipartite, time_column=time_column,
+        type_column=type_column, node_type_column=node_type_column, edge_features=edge_feature,
     )  # fmt: skip
     chosen = {
         "graph": graph,
@@ -85,10 +111,17 @@ def train(
         "seed": seed,
         "protocol": protocol,
         "input": table or None,
-        "train": None if memory_limit is None else {"memory_limit_gb": memory_limit},
+        "train": _given(
+            epochs=epochs,
+            patience=patience,
+            learning_rate=learning_rate,
+            memory_limit_gb=memory_limit,
+            budget=budget,
+        ),
     }
     if resume is not None:
         given = {**chosen, "mask": mask, "mask-ratio": mask_ratio, "config": config}
+        given["check-features"] = check_features or None
         _refuse_beside_resume({**given, "set": set_, "out": out})
         return _resume(resume, as_json, quiet)
     settings = _configure(chosen, config, set_ or [])
@@ -97,9 +130,9 @@ def train(
 
     folder = nullcontext(out) if out else new_folder(Path("runs"), settings.label)
     with folder as path, observing(as_json, quiet) as observer, _stoppable(path):
-        result = run(settings, out=path, observer=observer)
+        result = run(settings, out=path, observer=observer, check_features=check_features)
         _draw_report(path, observer)
-    return _print(result, as_json)
+    return _print(result, as_json, observer.notes)
 
 
 def evaluate(
@@ -112,7 +145,7 @@ def evaluate(
 
     with observing(as_json, quiet) as observer:
         result = measure(run, observer)
-    _print(result, as_json)
+    _print(result, as_json, observer.notes)
 
 
 def report(
@@ -150,7 +183,7 @@ def _resume(path: Path, as_json: bool, quiet: bool) -> None:
     with observing(as_json, quiet) as observer, _stoppable(path):
         result = resume(path, observer)
         _draw_report(path, observer)
-    _print(result, as_json)
+    _print(result, as_json, observer.notes)
 
 
 def _draw_report(path: Path, observer: Observer) -> None:
@@ -165,13 +198,19 @@ def _stoppable(path: Path) -> AbstractContextManager[None]:
     return stoppable(way, started=(path / "config.toml").exists)
 
 
-def _print(result: Any, as_json: bool) -> None:
+def _given(**settings: Any) -> dict[str, Any] | None:
+    """Return the settings that were given, None without any."""
+    return {key: value for key, value in settings.items() if value is not None} or None
+
+
+def _print(result: Any, as_json: bool, notes: list[str]) -> None:
     from mgae.runs.presets import published
 
     paper = published(result.config)
     if as_json:
         figures = None if paper is None else paper.to_json()
-        typer.echo(json.dumps({**result.to_json(), "published": figures}, ensure_ascii=False))
+        whole = {**result.to_json(), "published": figures, "notes": notes}
+        typer.echo(json.dumps(whole, ensure_ascii=False))
         return
     from mgae.cli.printing import print_result
 

@@ -38,7 +38,7 @@ class UnknownName(ConfigError):  # noqa: N818 - reads as what it says
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         known = sorted(known)
         super().__init__(
-            f"unknown {what} {name!r}: known are {', '.join(known)}{hint(name, known)}"
+            f"unknown {what} {name[:200]!r}: known are {', '.join(known)}{hint(name, known)}"
         )
 
 
@@ -62,6 +62,18 @@ class TrainingError(MGAEError):
     """Training went wrong."""
 
     exit_code = 1
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether Python, numpy, pyarrow or torch has found no room for an array.
+
+    >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("shape mismatch"))
+    (True, False)
+    """
+    if isinstance(error, MemoryError):
+        return True
+    words = ("allocate memory", "out of memory", "Storage size calculation overflowed")
+    return isinstance(error, RuntimeError) and any(word in str(error) for word in words)
 
 
 def hint(name: str, known: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mgae.core.ops.sparse import Adjacency, SparseMatrix
+from mgae.core.sides import Sides
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -33,6 +34,12 @@ class MessageGraph:
         edge_weight: [m], or None.
         undirected: whether each edge has its reverse.
         by_source: the edges and weights sorted by source and then target, where they are at hand.
+        side: 0 or 1 for each node of a bipartite graph [num_nodes], as `Sides` has it, or None.
+        triples: source, target and type of every edge that has one [3, T], whether it is among
+            ``edge_index`` or not, or None.
+        node_type: of each node [num_nodes], or None; -1 where it is unknown.
+        edge_attr: features of the edges [m, E], or None.
+        known_negatives: pairs that are known to be no edges [2, k], to train on; or None.
     """
 
     edge_index: Tensor
@@ -41,6 +48,11 @@ class MessageGraph:
     edge_weight: Tensor | None = None
     undirected: bool = True
     by_source: tuple[Tensor, Tensor | None] | None = None
+    side: Tensor | None = None
+    triples: Tensor | None = None
+    node_type: Tensor | None = None
+    edge_attr: Tensor | None = None
+    known_negatives: Tensor | None = None
 
     @classmethod
     def of(cls, graph: Data) -> Self:
@@ -60,6 +72,10 @@ class MessageGraph:
             x=None if graph.x is None else _ready(graph.x.float()),
             edge_weight=weight,
             undirected=bool(undirected),
+            side=graph.get("side"),
+            triples=graph.get("triples"),
+            node_type=graph.get("node_type"),
+            edge_attr=None if graph.get("undirected") is None else graph.get("edge_attr"),
         )
 
     def only(self, kept: Tensor, *, undirected: bool | None = None) -> Self:
@@ -72,6 +88,7 @@ class MessageGraph:
             self,
             edge_index=self.edge_index[:, kept],
             edge_weight=None if self.edge_weight is None else self.edge_weight[kept],
+            edge_attr=None if self.edge_attr is None else self.edge_attr[kept],
             undirected=both_ways,
             by_source=None if both_ways else self._only_by_source(kept),
         )
@@ -88,6 +105,26 @@ class MessageGraph:
         order = torch.argsort(self.edge_index[0], stable=True)
         # Turned around, the edges of an undirected graph are the same list.
         return order, self.edge_index.flip(0) if self.undirected else self.edge_index[:, order]
+
+    @cached_property
+    def sides(self) -> Sides | None:
+        """The two sides of a bipartite graph."""
+        return None if self.side is None else Sides(self.side)
+
+    @cached_property
+    def typed_edges(self) -> Tensor:
+        """Source, target and type [3, T] of the edges that are there; without types all have 0."""
+        if self.triples is None:
+            edges = self.pairs if self.undirected else self.edge_index
+            return torch.cat([edges, torch.zeros_like(edges[:1])])
+        keys = self.triples[1] * self.num_nodes + self.triples[0]
+        return self.triples[:, torch.isin(keys, self.edge_keys)]
+
+    @property
+    def num_types(self) -> int:
+        """How many types of edges there are; 1 without types."""
+        has_types = self.triples is not None and self.triples.numel()
+        return int(self.triples[2].max()) + 1 if has_types and self.triples is not None else 1
 
     @property
     def num_features(self) -> int:
@@ -109,6 +146,22 @@ class MessageGraph:
         return Adjacency(
             self.edge_index, self.num_nodes, self.edge_weight, self.undirected, self.by_source
         )
+
+    @cached_property
+    def edge_means(self) -> Tensor:
+        """The mean features of the edges into each node [num_nodes, E], weighted as the edges."""
+        assert self.edge_attr is not None
+        weight = self.edge_attr.new_ones(self.edge_index.size(1))
+        weight = weight if self.edge_weight is None else self.edge_weight
+        total = self.edge_attr.new_zeros(self.num_nodes, self.edge_attr.size(1) + 1)
+        rows = torch.cat([self.edge_attr * weight.unsqueeze(1), weight.unsqueeze(1)], dim=1)
+        total.index_add_(0, self.edge_index[1], rows)
+        return total[:, :-1] / total[:, -1:].clamp(min=_TINY)
+
+    @property
+    def num_edge_features(self) -> int:
+        """E, or 0 without features of edges."""
+        return 0 if self.edge_attr is None else self.edge_attr.size(1)
 
     @cached_property
     def edge_keys(self) -> Tensor:

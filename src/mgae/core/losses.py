@@ -151,7 +151,16 @@ class FullSoftmax(Loss):
     def draw(
         self, positives: Tensor, sampler: NegativeSampler, generator: torch.Generator
     ) -> Tensor:
-        """Draw nothing: every node is a negative."""
+        """Draw nothing: every node is a negative.
+
+        Raises:
+            UnsupportedError: if the graph has two sides, so that not every node is.
+        """
+        if sampler.sides is not None:
+            raise UnsupportedError(
+                "the full softmax takes every node as a negative, and this graph is bipartite: "
+                "use loss.kind = 'sampled-softmax'"
+            )
         return positives.new_empty(2, positives.size(1), 0)
 
     def __call__(

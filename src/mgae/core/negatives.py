@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -10,8 +10,10 @@ from torch import Tensor
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph
 from mgae.core.ops.distinct import distinct
+from mgae.core.sides import Sides
 
 _ROUNDS = 20
+_MOST_KNOWN = 0.5  # of the negatives of a step: the others say what a random pair looks like
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,31 +23,47 @@ class NegativeSampler:
     ``edge_keys`` are sorted ``target * num_nodes + source``; an undirected graph has both
     directions, so a pair is tested in the order that it has. What is not among them, such as a
     held-out edge, is not avoided: a sampler for training knows the training edges and no others.
+    With ``sides`` it draws across them only.
     """
 
     edge_keys: Tensor
     num_nodes: int
+    sides: Sides | None = None
 
     @classmethod
     def of(cls, graph: MessageGraph) -> NegativeSampler:
         """Return a sampler that avoids the graph's message edges."""
-        return cls(graph.edge_keys, graph.num_nodes)
+        sampler = cls(graph.edge_keys, graph.num_nodes, graph.sides)
+        if graph.known_negatives is None:
+            return sampler
+        return InformedSampler(**vars(sampler), known=graph.known_negatives)
 
     def is_taken(self, pairs: Tensor) -> Tensor:
-        """Return whether each of ``pairs`` [2, n] is a known edge or a self-loop: [n]."""
+        """Return whether each of ``pairs`` [2, n] is an edge, a self-loop or on one side: [n]."""
         keys = pairs[1] * self.num_nodes + pairs[0]
         index = torch.searchsorted(self.edge_keys, keys).clamp_(max=self.edge_keys.numel() - 1)
         known = self.edge_keys[index] == keys if self.edge_keys.numel() else torch.zeros_like(keys)
-        return known.bool() | (pairs[0] == pairs[1])
+        taken = known.bool() | (pairs[0] == pairs[1])
+        return taken if self.sides is None else taken | ~self.sides.across(*pairs)
+
+    def _draw(self, count: int, generator: torch.Generator) -> Tensor:
+        if self.sides is not None:
+            return self.sides.draw_pairs(count, generator)
+        return torch.randint(self.num_nodes, (2, count), generator=generator)
+
+    def _draw_tails(self, heads: Tensor, generator: torch.Generator) -> Tensor:
+        if self.sides is not None:
+            return self.sides.draw_tails(heads, generator)
+        return torch.randint(self.num_nodes, heads.shape, generator=generator)
 
     def sample(self, count: int, generator: torch.Generator) -> Tensor:
         """Draw ``count`` pairs [2, count], uniform over the free ones; a pair may come twice."""
-        pairs = torch.randint(self.num_nodes, (2, count), generator=generator)
+        pairs = self._draw(count, generator)
         taken = self.is_taken(pairs).nonzero().squeeze(1)
         for _ in range(_ROUNDS):
             if taken.numel() == 0:
                 return pairs
-            fresh = torch.randint(self.num_nodes, (2, taken.numel()), generator=generator)
+            fresh = self._draw(taken.numel(), generator)
             pairs[:, taken] = fresh
             taken = taken[self.is_taken(fresh)]
         # A graph this dense has few free pairs: list them all.
@@ -56,15 +74,16 @@ class NegativeSampler:
     def sample_tails(self, heads: Tensor, count: int, generator: torch.Generator) -> Tensor:
         """Draw ``count`` tails [n, count] for each of ``heads`` [n], uniform over the free ones.
 
-        A head that is joined to all others has none: its tails are -1.
+        A head that is joined to all others, or is on neither of two sides, has none: its tails
+        are -1.
         """
         spread = heads.repeat_interleave(count)
-        tails = torch.randint(self.num_nodes, spread.shape, generator=generator)
+        tails = self._draw_tails(spread, generator)
         taken = self.is_taken(torch.stack([spread, tails])).nonzero().squeeze(1)
         for _ in range(_ROUNDS):
             if taken.numel() == 0:
                 return tails.view(-1, count)
-            tails[taken] = torch.randint(self.num_nodes, taken.shape, generator=generator)
+            tails[taken] = self._draw_tails(spread[taken], generator)
             taken = taken[self.is_taken(torch.stack([spread[taken], tails[taken]]))]
         # Heads this well joined have few free tails: list them.
         for head in spread[taken].unique():
@@ -83,7 +102,8 @@ class NegativeSampler:
         Raises:
             GraphError: if fewer than ``count`` exist.
         """
-        total = self.num_nodes * (self.num_nodes - 1) // 2
+        every = self.num_nodes * (self.num_nodes - 1) // 2
+        total = every if self.sides is None else self.sides.num_pairs
         if count == 0:
             return torch.empty(2, 0, dtype=torch.long)
         if 3 * (count + self.edge_keys.numel()) > total:
@@ -112,10 +132,102 @@ class NegativeSampler:
         free = torch.ones(self.num_nodes, self.num_nodes, dtype=torch.bool)
         free.view(-1)[self.edge_keys] = False
         free.fill_diagonal_(False)
+        if self.sides is not None:
+            everyone = torch.arange(self.num_nodes)
+            free &= self.sides.across(everyone[:, None], everyone)
         target, source = free.nonzero(as_tuple=True)
         if target.numel() == 0:
+            across = "" if self.sides is None else " across the two sides"
             raise GraphError(
-                "every pair of nodes is an edge, so there are no negatives to learn from: "
+                f"every pair of nodes{across} is an edge, so there are no negatives to learn from: "
                 "train on a graph that leaves some pairs out"
             )
         return torch.stack([source, target])
+
+
+@dataclass(frozen=True, eq=False)
+class TypedSampler:
+    """Draws triples (source, target, type) that are none of the graph's, one end replaced.
+
+    Attributes:
+        keys: ``(type * num_nodes + target) * num_nodes + source`` of the known ones, sorted.
+        groups: nodes of each kind, in order: of a type, of a side, or all.
+        group_of: to which of these a node belongs [num_nodes].
+    """
+
+    keys: Tensor
+    groups: tuple[Tensor, ...]
+    group_of: Tensor
+
+    @classmethod
+    def of(cls, graph: MessageGraph) -> TypedSampler:
+        """Return a sampler that replaces a node by one of its own type, or of its own side."""
+        group = graph.node_type if graph.node_type is not None else graph.side
+        group = torch.zeros(graph.num_nodes) if group is None else group
+        numbers, group_of = torch.unique(group, return_inverse=True)
+        groups = tuple((group_of == n).nonzero().squeeze(1) for n in range(numbers.numel()))
+        keys = cls._key(graph.typed_edges, graph.num_nodes).sort().values
+        return cls(keys, groups, group_of)
+
+    @staticmethod
+    def _key(triples: Tensor, num_nodes: int) -> Tensor:
+        return (triples[2] * num_nodes + triples[1]) * num_nodes + triples[0]
+
+    def like(self, nodes: Tensor, generator: torch.Generator) -> Tensor:
+        """Draw for each of ``nodes`` [n] another of its group."""
+        chance = torch.rand(nodes.shape, generator=generator, dtype=torch.double)
+        drawn = nodes.clone()
+        for number, group in enumerate(self.groups):
+            mine = self.group_of[nodes] == number
+            drawn[mine] = group[(chance[mine] * group.numel()).long().clamp(max=group.numel() - 1)]
+        return drawn
+
+    def sample(self, triples: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        """Replace an end of each of ``triples`` [3, n], ``count`` times: [3, n · count].
+
+        After some rounds a replacement may be a known edge or a loop, in a graph so dense.
+        """
+        drawn = triples.repeat_interleave(count, dim=1)
+        end = torch.randint(2, (drawn.size(1),), generator=generator)
+        wrong = torch.arange(drawn.size(1))
+        for _ in range(_ROUNDS):
+            if not wrong.numel():
+                break
+            here = drawn[end[wrong], wrong]
+            drawn[end[wrong], wrong] = self.like(here, generator)
+            wrong = wrong[self.is_taken(drawn[:, wrong])]
+        return drawn
+
+    def is_taken(self, triples: Tensor) -> Tensor:
+        """Return whether each of ``triples`` [3, n] is a known edge or a loop: [n]."""
+        known = torch.isin(self._key(triples, self.group_of.numel()), self.keys)
+        return known | (triples[0] == triples[1])
+
+
+@dataclass(frozen=True, eq=False)
+class InformedSampler(NegativeSampler):
+    """Draws some of its pairs from those that are ``known`` [2, k] to be no edges.
+
+    Known pairs of an undirected graph come in both orders.
+    """
+
+    known: Tensor = field(default_factory=lambda: torch.empty(2, 0, dtype=torch.long))
+
+    def sample(self, count: int, generator: torch.Generator) -> Tensor:
+        """Draw pairs as `NegativeSampler` does, but on average each known one once, up to half."""
+        pairs = super().sample(count, generator)
+        share = min(_MOST_KNOWN, self.known.size(1) / max(1, count))
+        chosen = (torch.rand(count, generator=generator) < share).nonzero().squeeze(1)
+        index = torch.randint(self.known.size(1), chosen.shape, generator=generator)
+        pairs[:, chosen] = self.known[:, index]
+        return pairs
+
+    def sample_tails(self, heads: Tensor, count: int, generator: torch.Generator) -> Tensor:
+        """Draw tails as `NegativeSampler` does; a head's first one is half the time a known one."""
+        tails = super().sample_tails(heads, count, generator)
+        sources, targets = self.known[:, torch.argsort(self.known[0], stable=True)]
+        begin, end = (torch.searchsorted(sources, heads, right=right) for right in (False, True))
+        index = begin + (torch.rand(heads.shape, generator=generator) * (end - begin)).long()
+        informed = (end > begin) & (torch.rand(heads.shape, generator=generator) < _MOST_KNOWN)
+        tails[informed, 0] = targets[index[informed]]
+        return tails

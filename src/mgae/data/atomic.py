@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,17 +19,67 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+_PARTIAL = ".partial"
+
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let ``write`` fill a file beside ``path``, then move it there in one step."""
-    partial = path.with_name(f".{path.name}.partial")
+    """Let ``write`` fill a file beside ``path``, then move it there in one step.
+
+    Two processes that write the same file do not meet: the last one wins, whole.
+
+    Raises:
+        OSError: if that fails, as on a full disk; ``path`` is then as it was.
+    """
+    # A short name: with that of the file it could be longer than a file system allows.
+    partial = path.with_name(f".{uuid4().hex}{_PARTIAL}")
     try:
+        partial.touch()
+        mode = partial.stat().st_mode  # that of the user's other files; some libraries write 0600
         write(partial)
+        partial.chmod(mode)
         with partial.open("rb+") as stream:
             os.fsync(stream.fileno())
         partial.replace(path)
+        _sync_folder(path.parent)
+    except SafetensorError as error:
+        raise _os_error(error, path) from None
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+
+
+def remove_partials(folder: Path) -> None:
+    """Remove what killed writers have left below a folder; nobody may write meanwhile."""
+    for file in folder.rglob(f".*{_PARTIAL}"):
+        with suppress(OSError):
+            file.unlink()
+
+
+def is_partial(path: Path) -> bool:
+    """Return whether a file is one that a killed writer has left."""
+    return path.name.startswith(".") and path.name.endswith(_PARTIAL)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename outlast a loss of power, in the order in which files were written."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # no such thing on this file system
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _os_error(error: SafetensorError, path: Path) -> OSError:
+    """Return what safetensors reports in its own class, as on a full disk."""
+    number = re.search(r"\(os error (\d+)\)", str(error))
+    if number is None:
+        return OSError(errno.EIO, str(error), str(path))
+    return OSError(int(number[1]), os.strerror(int(number[1])), str(path))
 
 
 @contextmanager
@@ -43,7 +96,12 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write indented JSON."""
-    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json_text(value))
+
+
+def json_text(value: Any) -> str:
+    """Return indented JSON."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgae.core.errors import GraphError
+from mgae.data.io.bounds import LONGEST_ID
 
 # What str(int(text)) == text accepts.
 _INTEGER = r"^(0|-?[1-9][0-9]*)$"
@@ -51,6 +52,13 @@ class Ids:
         ids = cls(merged.dictionary, codes, locate)
         if (empty := pc.index(ids.texts, "").as_py()) >= 0:
             raise GraphError(f"{ids.location_of(empty)}: an id is missing")
+        lengths = pc.utf8_length(ids.texts)
+        if (pc.max(lengths).as_py() or 0) > LONGEST_ID:
+            code = pc.index(pc.greater(lengths, LONGEST_ID), True).as_py()
+            raise GraphError(
+                f"{ids.location_of(code)}: an id may have {LONGEST_ID:,} characters, got "
+                f"{lengths[code].as_py():,}"
+            )
         return ids
 
     def location_of(self, code: int) -> str:

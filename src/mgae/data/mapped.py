@@ -20,6 +20,7 @@ from mgae.data.datasets.sources import cache_folder
 
 # What is computed from the edges: as large as they are, so it has files of its own.
 _DERIVED = ("edge_keys", "pair_of_edge", "pairs")
+_OPTIONAL = ("edge_weight", "side", "triples", "node_type", "edge_attr")
 
 
 def write_mapped(graph: MessageGraph, folder: Path) -> None:
@@ -27,7 +28,7 @@ def write_mapped(graph: MessageGraph, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "graph.json").unlink(missing_ok=True)
     arrays = {name: getattr(graph, name) for name in ("edge_index", *_DERIVED)}
-    arrays |= {"edge_weight": graph.edge_weight, **_feature_arrays(graph.x)}
+    arrays |= {name: getattr(graph, name) for name in _OPTIONAL} | _feature_arrays(graph.x)
     names = [name for name, array in arrays.items() if array is not None]
     for name in names:
         write_atomically(folder / f"{name}.npy", partial(_write_array, arrays[name]))
@@ -49,8 +50,9 @@ def mapped_graph(folder: Path) -> MessageGraph:
             for name in facts["arrays"]
         }
         num_nodes, edge_index = facts["num_nodes"], arrays["edge_index"]
-        x, weight = _features(arrays, facts), arrays.get("edge_weight")
-        graph = MessageGraph(edge_index, num_nodes, x, weight, facts["undirected"])
+        optional: dict[str, Any] = {name: arrays.get(name) for name in _OPTIONAL}
+        x, undirected = _features(arrays, facts), facts["undirected"]
+        graph = MessageGraph(edge_index, num_nodes, x, undirected=undirected, **optional)
         # A cached property looks here first, and does not compute what the files have.
         vars(graph).update({name: arrays[name] for name in _DERIVED})
     except (OSError, EOFError, ValueError, KeyError, TypeError) as error:

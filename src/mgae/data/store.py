@@ -4,19 +4,38 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
+from pydantic import TypeAdapter
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.atomic import read_tensors, write_atomically, write_json, write_tensors
 from mgae.data.checks import checked
+from mgae.data.damage import DAMAGE, reason
 from mgae.data.datasets.catalogue import load_graph
+from mgae.data.features import PREPARATION_FILES, Preparation
 
 # What is known of a graph besides its tensors and ids.
-_FACTS = ("name", "class_names", "feature_names")
+_FACTS = (
+    "name",
+    "class_names",
+    "feature_names",
+    "side_names",
+    "side_prefixes",
+    "dated",
+    "type_names",
+    "node_type_names",
+    "feature_widths",
+    "edge_feature_names",
+)
+_FACTS_FORM = TypeAdapter(dict[str, str | list[Any] | dict[str, Any]])
+GRAPH_FILES = (
+    "source.json", "tensors.safetensors", "facts.json", "nodes.parquet", *PREPARATION_FILES
+)  # fmt: skip
 
 
 def save_graph(graph: Data, folder: Path) -> None:
@@ -30,6 +49,8 @@ def save_graph(graph: Data, folder: Path) -> None:
     write_tensors(folder / "tensors.safetensors", tensors)
     facts = {key: graph.get(key) for key in _FACTS if graph.get(key) is not None}
     write_json(folder / "facts.json", facts)
+    if graph.get("preparation") is not None:
+        graph.preparation.save(folder)
     ids = pa.table({"node_id": pa.array(graph.node_ids)})
     write_atomically(folder / "nodes.parquet", lambda partial: pq.write_table(ids, partial))
 
@@ -49,7 +70,16 @@ def stored_graph(folder: Path) -> Data:
             return graph
         node_ids = pq.read_table(folder / "nodes.parquet")["node_id"].to_pylist()
         tensors = read_tensors(folder / "tensors.safetensors")
-        facts = dict(json.loads((folder / "facts.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise GraphError(f"the graph in {folder} is damaged: {error}") from None
-    return checked(Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids)))
+        facts: dict[str, Any] = _FACTS_FORM.validate_python(
+            json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+        )
+        if unknown := facts.keys() - set(_FACTS):
+            raise ValueError(f"facts.json has {', '.join(sorted(unknown))}, which is unknown")
+        facts["preparation"] = Preparation.load(folder)
+        graph = Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids))
+        return checked(graph)
+    except DAMAGE as error:
+        raise GraphError(
+            f"the graph in {folder} is damaged: {reason(error)}; restore it from a copy, or train "
+            "again"
+        ) from None

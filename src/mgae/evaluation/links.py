@@ -14,8 +14,8 @@ from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.data.splits.links import LinkSplit
 from mgae.evaluation import metrics
-from mgae.evaluation.monitors import LOSS, monitored_recall
-from mgae.evaluation.ranking import recall_names, recalls_at
+from mgae.evaluation.monitors import LOSS, monitored_rank
+from mgae.evaluation.ranking import ranking_figures, ranking_metrics
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)
@@ -48,40 +48,49 @@ def evaluate_links(
     wanted: dict[str, LinkMetric],
     val_edges_as_input: bool = False,
     recalls: Sequence[int] = (),
+    max_users: int = 0,
 ) -> dict[str, float]:
     """Return metrics in percent on ``val`` or ``test``, encoded from the message edges.
 
     ``val_edges_as_input`` adds the validation edges when the test is encoded. ``recalls`` asks for
-    ``recall@K`` of these K. Where the part has hard negatives, there are ``hard_mrr`` and
+    ``recall@K`` of these K; in a bipartite graph for the mean of ``max_users`` users (0: all), and
+    for ``ndcg@K`` too. Where the part has hard negatives, there are ``hard_mrr`` and
     ``hard_hits@K`` too.
     """
     if not split.pairs(part)[0].size(1):
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
     visible = _visible(split, part, val_edges_as_input)
     encoded = method.encode(visible)
-    positives, negatives = split.pairs(part)
-    positive, negative = (method.score_links(encoded, pairs) for pairs in (positives, negatives))
+    positives, _ = split.pairs(part)
+    asked = split.asked(part, method.typed)
+    positive, negative = (method.score_links(encoded, pairs) for pairs in asked)
     hard = split.hard_negatives(part)
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
         # Too large a step has ruined the weights; the training loop says what to do.
         names = [
             *wanted,
-            *(f"{name}@{k}" for name in recall_names(visible) for k in recalls),
+            *(name for k in recalls for name in ranking_metrics(k, visible)),
             *(() if hard is None else HARD_METRICS),
         ]
         return dict.fromkeys(names, math.nan)
     figures = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
     if recalls:
-        shares = recalls_at(tuple(dict.fromkeys(recalls)), method, encoded, visible, positives)
+        # An item that a user has chosen between training and test is no answer for the test.
+        known = split.val if part == "test" else None
+        shares = ranking_figures(
+            tuple(dict.fromkeys(recalls)), method, encoded, visible, positives, known, max_users
+        )
         figures |= {name: 100 * share for name, share in shares.items()}
     if hard is not None:
-        ranked = method.rank_links(encoded, positives)
+        if asked[0].size(0) == 3:
+            hard = torch.cat([hard, asked[0][2].view(1, -1, 1).expand_as(hard[:1])])
+        ranked = method.rank_links(encoded, asked[0])
         figures |= _hard_figures(ranked, _hard_scores(method, encoded, hard))
     return figures
 
 
 def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
-    """Return scores [n, m] of pairs [2, n, m]; a missing pair scores -inf."""
+    """Return scores [n, m] of pairs [2, n, m] or triples [3, n, m]; a missing one scores -inf."""
     there = pairs[0] >= 0
     scores = torch.full(there.shape, -math.inf)
     scores[there] = method.rank_links(encoded, pairs[:, there]).float()
@@ -100,7 +109,8 @@ def held_out_scores(
 ) -> tuple[Tensor, Tensor]:
     """Return the scores of the held-out edges [n] and of their negatives [m]."""
     encoded = method.encode(_visible(split, part, val_edges_as_input))
-    positive, negative = (method.score_links(encoded, pairs) for pairs in split.pairs(part))
+    asked = split.asked(part, method.typed)
+    positive, negative = (method.score_links(encoded, pairs) for pairs in asked)
     return positive, negative
 
 
@@ -110,14 +120,18 @@ def _visible(split: LinkSplit, part: str, val_edges_as_input: bool) -> MessageGr
 
 
 def validator(
-    method: Method, split: LinkSplit, monitor: str, hits_at: Sequence[int] = ()
+    method: Method,
+    split: LinkSplit,
+    monitor: str,
+    hits_at: Sequence[int] = (),
+    max_users: int = 0,
 ) -> Callable[[], float] | None:
     """Return what the training loop calls after an epoch: one metric on the validation edges.
 
     None if ``monitor`` is the training loss, which the loop knows by itself.
     """
     known = link_metrics(hits_at)
-    recalls = [k for k in [monitored_recall(monitor)] if k is not None]
+    recalls = [k for k in [monitored_rank(monitor)] if k is not None]
     if monitor == LOSS:
         return None
     if monitor in HARD_METRICS and split.hard_negatives("val") is None:
@@ -127,9 +141,16 @@ def validator(
         )
     if monitor not in known and not recalls and monitor not in HARD_METRICS:
         raise UnknownName("train.monitor", monitor, [*known, *HARD_METRICS, "recall@10", LOSS])
+    if monitor.startswith("ndcg@") and split.message.sides is None:
+        raise ConfigError(
+            f"train.monitor is {monitor}, which is measured in a bipartite graph only: "
+            f"monitor recall@{recalls[0]}"
+        )
     _require_enough_negatives(monitor, split.val_negatives.size(1))
     wanted = {monitor: known[monitor]} if monitor in known else {}
-    return lambda: evaluate_links(method, split, "val", wanted, recalls=recalls)[monitor]
+    return lambda: evaluate_links(
+        method, split, "val", wanted, recalls=recalls, max_users=max_users
+    )[monitor]
 
 
 def _require_enough_negatives(monitor: str, num_negatives: int) -> None:

@@ -1,4 +1,4 @@
-"""What may pick the epoch: a validation metric, ``recall@K`` among all nodes, or the loss."""
+"""What may pick the epoch: a validation metric, ``recall@K`` or ``ndcg@K``, or the loss."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import re
 LOSS = "loss"  # the monitor that is no validation metric
 
 
-def monitored_recall(monitor: str) -> int | None:
-    """Return the K of a monitor ``recall@K``.
+def monitored_rank(monitor: str) -> int | None:
+    """Return the K of a monitor ``recall@K`` or ``ndcg@K``.
 
-    >>> monitored_recall("recall@10"), monitored_recall("auc")
+    >>> monitored_rank("recall@10"), monitored_rank("auc")
     (10, None)
     """
-    match = re.fullmatch(r"recall@([1-9]\d*)", monitor)
+    match = re.fullmatch(r"(?:recall|ndcg)@([1-9]\d*)", monitor)
     return int(match[1]) if match else None

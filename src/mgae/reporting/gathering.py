@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
 from torch_geometric.data import Data
 
-from mgae.core.errors import RunDirectoryError
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord
 from mgae.evaluation.links import held_out_scores
@@ -18,7 +15,7 @@ from mgae.reporting.scorecurves import Scored
 from mgae.reporting.stronglinks import StrongLinks, strong_links
 from mgae.runs.pipeline import seed_configs
 from mgae.runs.presets import Published, published
-from mgae.runs.results import RunResult, seed_result
+from mgae.runs.results import RunResult
 from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import Trial
 from mgae.serving.calibration import Calibration
@@ -55,11 +52,11 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     directory = RunDirectory.open(path)
     graph, configs = directory.graph(), seed_configs(directory.config)
     homes = [directory.run(index) for index in range(len(configs))]
-    seeds = [seed_result(home.metrics(), home.environment()["seconds"][0]) for home in homes]
+    seeds = [home.seed_result() for home in homes]
     message = MessageGraph.of(graph)
     split = homes[0].split(graph, message)
     trial = Trial(configs[0], graph, message, split)
-    trial.method.load_state_dict(_finite(homes[0].weights(), path))
+    homes[0].load_weights(trial.method)
     predictor = Predictor.of(trial.method, configs[0], graph, split)
     part = "test" if split.test.size(1) else "val"
     return Evidence(
@@ -67,26 +64,13 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
         paper=published(directory.config),
         environment=directory.environment(),
         graph=graph,
-        histories=[_history(home.path / "history.jsonl") for home in homes],
+        histories=[home.epochs() for home in homes],
         part=part,
         scored=_scored(trial, part),
         calibration=predictor.calibration,
         node_map=predictor.map(MOST_POINTS, projection),
         links=strong_links(predictor),
     )
-
-
-def _finite(weights: dict[str, Tensor], path: Path) -> dict[str, Tensor]:
-    if not all(bool(values.isfinite().all()) for values in weights.values()):
-        raise RunDirectoryError(f"the model in {path} has weights that are not finite: train again")
-    return weights
-
-
-def _history(path: Path) -> list[EpochRecord]:
-    if not path.exists():
-        return []
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [EpochRecord(**json.loads(line)) for line in lines]
 
 
 def _scored(trial: Trial, part: str) -> Scored | None:

@@ -58,6 +58,7 @@ def render(evidence: Evidence) -> str:
         metric_names=[heading(name) for name in result.test],
         figures=_figures(evidence),
         facts=_facts(evidence),
+        columns=_columns(evidence),
         # By the path as it was given: the graph's file may stand beside it.
         repeat=f"mgae train --config {shlex.quote(f'{result.directory}/config.toml')} --out again",
         training=_training(evidence),
@@ -113,6 +114,12 @@ def _facts(evidence: Evidence) -> dict[str, str | None]:
         "versions": ", ".join(f"{name} {number}" for name, number in versions if number),
         "commit": environment.get("commit"),
     }
+
+
+def _columns(evidence: Evidence) -> list[dict[str, str]]:
+    """Return what became of each column of the features file."""
+    preparation = evidence.graph.get("preparation")
+    return [] if preparation is None else preparation.described()
 
 
 def _parts(config: RunConfig) -> str:

@@ -1,4 +1,8 @@
-"""Find the strongest links that are not there yet, and the neighbors that explain them."""
+"""Find the strongest links that are not there yet, and the neighbors that explain them.
+
+In a bipartite graph a pair has no neighbor in common: there the candidates are three steps apart,
+and the nodes that explain a link are the head's neighbors from which two steps lead to the tail.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import scipy.sparse as sp
 import torch
 
 from mgae.core.graph import MessageGraph, edge_matrix
+from mgae.core.sides import Sides
 from mgae.evaluation.metrics import Floats
 from mgae.serving.maps import spread
 from mgae.serving.predictor import Predictor
@@ -46,35 +51,43 @@ class StrongLinks:
     Attributes:
         num_scored: how many pairs were looked at, of ``num_candidates``.
         num_heads: how many nodes the candidates were taken from.
+        two_sided: whether the graph is bipartite.
     """
 
     links: list[StrongLink]
     num_scored: int
     num_candidates: int
     num_heads: int
+    two_sided: bool = False
 
 
 def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     """Rank pairs with a common neighbor; no node stands in more than two of them."""
-    joined = edge_matrix(MessageGraph.of(predictor.graph))
-    heads = _affordable(joined)
+    graph = MessageGraph.of(predictor.graph)
+    joined, sides = edge_matrix(graph), graph.sides
+    heads = _affordable(joined, sides)
     most_scored = _MOST_WALKED if predictor.method.shortlists else _MOST_SCORED
     pairs, count = _candidates(joined, heads, predictor.known_edges, most_scored)
     ids = predictor.node_ids
     scores = predictor.score_numbers(torch.from_numpy(pairs))
     chosen = _varied(pairs, scores.logit, most)
     links = [
-        _explain(joined, ids, pairs[:, n], scores.logit[n], scores.probability[n]) for n in chosen
+        _explain(
+            joined, ids, pairs[:, n], scores.logit[n], scores.probability[n], sides is not None
+        )
+        for n in chosen
     ]
-    return StrongLinks(links, pairs.shape[1], count, len(heads))
+    return StrongLinks(links, pairs.shape[1], count, len(heads), sides is not None)
 
 
 def _candidates(
     joined: sp.csr_array, heads: np.ndarray, known: MessageGraph, most: int
 ) -> tuple[np.ndarray, int]:
-    """Return pairs [2, n] two steps apart, rarer common neighbors first, and their count."""
+    """Return pairs [2, n] two or three steps apart, rarer ways first, and their count."""
     degree = np.maximum(joined.sum(axis=0), 1)
-    paths = sp.coo_array(joined[heads] @ sp.diags_array(1 / degree) @ joined)
+    share = sp.diags_array(1 / degree)
+    walked = joined[heads] @ share @ joined
+    paths = sp.coo_array(walked if known.sides is None else walked @ share @ joined)
     sources, targets = heads[paths.coords[0]], paths.coords[1]
     # A pair of two heads shows up twice.
     once = (sources < targets) | ~np.isin(targets, heads)
@@ -87,13 +100,18 @@ def _candidates(
     return pairs[:, order], pairs.shape[1]
 
 
-def _affordable(joined: sp.csr_array) -> np.ndarray:
-    """Return all nodes, or so many, evenly taken, that their two-step paths are few enough."""
-    num_nodes = joined.shape[0]
+def _affordable(joined: sp.csr_array, sides: Sides | None) -> np.ndarray:
+    """Return all nodes, or so many, evenly taken, that their paths are few enough.
+
+    In a bipartite graph they are of side 0, since a pair has only one end there.
+    """
+    nodes = np.arange(joined.shape[0]) if sides is None else sides.nodes[0].numpy()
     cost = joined @ joined.sum(axis=0)
-    heads = spread(num_nodes, num_nodes)
+    if sides is not None:
+        cost = np.minimum(joined @ cost, cost * joined.shape[0])
+    heads = nodes[spread(len(nodes), len(nodes))]
     while len(heads) > 1 and cost[heads].sum() > _MOST_PATHS:
-        heads = spread(num_nodes, len(heads) // 2)
+        heads = nodes[spread(len(nodes), len(heads) // 2)]
     return heads
 
 
@@ -110,10 +128,16 @@ def _varied(pairs: np.ndarray, logits: Floats, most: int) -> list[int]:
 
 
 def _explain(
-    joined: sp.csr_array, ids: Any, pair: np.ndarray, score: float, probability: float
+    joined: sp.csr_array,
+    ids: Any,
+    pair: np.ndarray,
+    score: float,
+    probability: float,
+    two_sided: bool,
 ) -> StrongLink:
     head, tail = (joined.indices[slice(*joined.indptr[[end, end + 1]])] for end in pair)
-    shared = np.intersect1d(head, tail)
+    near = joined[tail].sum(axis=0).nonzero()[0] if two_sided else tail
+    shared = np.intersect1d(head, near)
     fewest = shared[np.argsort(joined.indptr[shared + 1] - joined.indptr[shared], kind="stable")]
     names = [ids[number] for number in fewest[:_NAMED]]
     source, target = (ids[int(end)] for end in pair)

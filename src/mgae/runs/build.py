@@ -23,7 +23,7 @@ from mgae.runs.parts import EncoderSettings
 from mgae.settings import PartSettings
 
 # Settings of an encoder that say what it reads.
-_OF_INPUTS = {"inputs", "feature_dropout", "row_normalize"}
+_OF_INPUTS = {"inputs", "feature_dropout", "row_normalize", "edge_features"}
 # Dropout on features from so many first-layer weights per edge on.
 _AUTO_DROPOUT = ((8, 0.8), (2, 0.5), (0, 0.2))
 
@@ -41,6 +41,7 @@ def build_method(config: RunConfig, graph: MessageGraph, generator: torch.Genera
                 **arguments(config.method),
                 "num_nodes": graph.num_nodes,
                 "num_features": graph.num_features,
+                "num_types": graph.num_types,
                 "step_size": config.train.step_size,
                 "chunk_size": config.train.chunk_size,
                 "fanouts": config.train.fanouts,
@@ -77,8 +78,17 @@ def build_encoder(settings: PartSettings, graph: MessageGraph) -> Encoder:
     inputs = _inputs(settings, graph)
     given = {key: value for key, value in arguments(settings).items() if key not in _OF_INPUTS}
     given |= {"in_channels": inputs.channels, "inputs": inputs}
+    given["edge_channels"] = graph.num_edge_features if settings.edge_features else 0
     encoder: Encoder = _make(ENCODERS[settings.kind], given)
     return encoder
+
+
+def reads_edge_features(config: RunConfig) -> bool:
+    """Return whether the configured encoder takes the features of edges into its messages."""
+    settings = config.encoder
+    if not isinstance(settings, EncoderSettings) or not settings.edge_features:
+        return False
+    return "edge_channels" in _parameters(ENCODERS[settings.kind].build)
 
 
 def _inputs(settings: EncoderSettings, graph: MessageGraph) -> Inputs:

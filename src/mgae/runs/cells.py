@@ -39,7 +39,7 @@ from mgae.runs.config import RunConfig
 from mgae.runs.folders import read_json
 from mgae.runs.peakmemory import PeakMemory
 from mgae.runs.pipeline import Observer, evaluate, resume, run_opened, seed_configs
-from mgae.runs.results import RunResult, SeedResult, seed_result
+from mgae.runs.results import RunResult, SeedResult
 from mgae.runs.rundirectory import RunDirectory
 from mgae.settings import Settings
 
@@ -189,8 +189,8 @@ def _finished(folder: Path, observer: Observer) -> SeedResult | None:
     if not home.finished:
         return None
     try:
-        return seed_result(home.metrics(), home.environment()["seconds"][0])
-    except (RunDirectoryError, LookupError, TypeError, ValueError, AttributeError):
+        return home.seed_result()
+    except RunDirectoryError:
         name = f"{folder.parent.name}/{folder.name}"
         observer.on_note(f"{name}: its result is damaged, it runs again")
         (folder / "metrics.json").unlink()

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 from mgae.core.errors import RunDirectoryError
 from mgae.core.training.checkpoint import Snapshot
+from mgae.core.training.loop import EpochRecord
 from mgae.data.atomic import read_tensors, write_json, write_tensors
+from mgae.data.damage import DAMAGE, reason
+from mgae.runs.manifest import file_sum
+
+
+@dataclass(frozen=True)
+class _Latest:
+    """What ``latest.json`` must have; the rest is for the training loop to check."""
+
+    history: list[EpochRecord]
+    best_epoch: int
+    tensors: Annotated[str, Field(pattern=r"^epoch-\d+\.safetensors$")]
+    best_score: float | None = None
+    seconds: float = 0.0
+
+
+_FORM = TypeAdapter(_Latest)
 
 
 class Checkpoints:
@@ -30,11 +53,19 @@ class Checkpoints:
         if not latest.exists():
             return None
         try:
-            facts = json.loads(latest.read_text(encoding="utf-8"))
-            return Snapshot(read_tensors(self.folder / facts.pop("tensors")), facts)
-        except (OSError, ValueError, KeyError) as error:
+            facts = dict(json.loads(latest.read_text(encoding="utf-8")))
+            tensors = self.folder / _FORM.validate_python(facts).tensors
+            own, expected = facts.pop("own", None), facts.pop("sha256", None)
+            if own is not None and own != _own_sum({**facts, "sha256": expected}):
+                raise ValueError("the checksum of latest.json differs")
+            if expected is not None and file_sum(tensors) != expected:
+                raise ValueError(f"the checksum of {tensors.name} differs")
+            facts.pop("tensors")
+            return Snapshot(read_tensors(tensors), facts)
+        except (*DAMAGE, RunDirectoryError) as error:
             raise RunDirectoryError(
-                f"the checkpoint in {self.folder} is damaged: {error}"
+                f"the checkpoint in {self.folder} is damaged: {reason(error)}; restore it from a "
+                "copy, or remove that folder to train from the start"
             ) from None
 
     def keep(self, snapshot: Snapshot) -> None:
@@ -51,11 +82,17 @@ class Checkpoints:
 
     def write(self, snapshot: Snapshot) -> None:
         """Write now, atomically; the one before is removed afterwards."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
         name = f"epoch-{len(snapshot.facts['history']):06d}.safetensors"
         write_tensors(self.folder / name, snapshot.tensors)
-        write_json(self.folder / "latest.json", {**snapshot.facts, "tensors": name})
+        facts = {**snapshot.facts, "tensors": name, "sha256": file_sum(self.folder / name)}
+        write_json(self.folder / "latest.json", {**facts, "own": _own_sum(facts)})
         for old in self.folder.glob("epoch-*.safetensors"):
             if old.name != name:
-                old.unlink()
+                with suppress(OSError):  # it takes room, and harms nothing
+                    old.unlink()
         self._written_at = time.monotonic()
+
+
+def _own_sum(facts: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

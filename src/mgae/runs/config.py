@@ -10,12 +10,13 @@ import tomli_w
 from pydantic import Field, SerializeAsAny, model_validator
 
 from mgae.core.errors import ConfigError
+from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
-from mgae.evaluation.monitors import LOSS, monitored_recall
+from mgae.evaluation.monitors import LOSS, monitored_rank
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
 from mgae.runs.layering import as_table, read_toml
 from mgae.runs.sections import EvaluationSettings, SplitSettings, TrainSettings
-from mgae.settings import PartSettings, Settings
+from mgae.settings import PartSettings, Settings, shown
 
 Task = Literal["links", "nodes"]
 Protocol = Literal["paper", "strict"]
@@ -37,6 +38,9 @@ _HEURISTICS = {
     "nodes": ("raw-features", "random-init"),
 }
 
+# What every version has stored.
+_STORED = ("graph", "task", "protocol", "seed", "runs", "method", "split", "train", "evaluation")
+
 
 class RunConfig(Settings):
     """Everything that decides a result.
@@ -51,8 +55,9 @@ class RunConfig(Settings):
     method: SerializeAsAny[PartSettings] = Field(description="what is trained")
     protocol: Protocol = Field("paper", description="rules of the evaluation")
     seed: int = Field(0, ge=0, lt=2**31, description="seed of the first run")
-    runs: int = Field(1, ge=1, description="runs; run k has seed + k and a fresh model")
+    runs: int = Field(1, ge=1, le=10_000, description="runs; run k has seed + k and a fresh model")
     input: InputSettings = InputSettings()
+    features: FeatureSettings = FeatureSettings()
     split: SplitSettings
     mask: SerializeAsAny[PartSettings] | None = None
     encoder: SerializeAsAny[PartSettings] | None = None
@@ -69,19 +74,41 @@ class RunConfig(Settings):
     @classmethod
     def _complete(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
-            raise ConfigError(f"a configuration must be a table, got {given!r}")
+            raise ConfigError(f"a configuration must be a table, got {shown(given)}")
         config = {key: value for key, value in given.items() if value is not None}
         dataset = _dataset(config.get("graph", "cora"))
         config.setdefault("task", dataset.get("tasks", ("links",))[0])
+        if not isinstance(config["task"], str):
+            raise ConfigError(f"task must be links or nodes, got {shown(config['task'])}")
         config.setdefault("protocol", "paper" if dataset.get("on_paper") else "strict")
         _complete_parts(config)
         _complete_sections(config, dataset)
         return config
 
+    @model_validator(mode="after")
+    def _all_seeds(self) -> Self:
+        if self.seed + self.runs > 2**31:
+            raise ConfigError(
+                f"seed must be at most {2**31 - self.runs} for {self.runs} runs, got {self.seed}"
+            )
+        return self
+
     @classmethod
     def from_toml(cls, path: str | Path) -> Self:
         """Read a configuration file."""
         return cls(**read_toml(path))
+
+    @classmethod
+    def from_run(cls, path: Path) -> Self:
+        """Read what `to_toml` gave: nothing that is missing gets its default.
+
+        Raises:
+            ConfigError: if something is missing, as at the end of a file that was cut.
+        """
+        given = read_toml(path)
+        if missing := [name for name in _STORED if name not in given]:
+            raise ConfigError(f"{path} is damaged: {', '.join(missing)} is missing")
+        return cls(**given)
 
     def to_toml(self) -> str:
         """Return the canonical file: every setting that has a value, in the classes' order."""
@@ -100,7 +127,7 @@ class RunConfig(Settings):
     @property
     def recalls(self) -> tuple[int, ...]:
         """Each K whose recall@K is measured."""
-        monitored = monitored_recall(self.train.monitor)
+        monitored = monitored_rank(self.train.monitor)
         return (*self.evaluation.recall, *([] if monitored is None else [monitored]))
 
     @property
@@ -125,7 +152,9 @@ def _dataset(graph: Any) -> Mapping[str, Any]:
 def _complete_parts(config: dict[str, Any]) -> None:
     # The paper's own graphs have the paper's method, whoever else's the one that is best there.
     own = config["task"] == "links" and not _dataset(config.get("graph", "cora"))
-    config["method"] = _part(METHODS, config.get("method", "combined" if own else "mgae"), {})
+    usual = "combined" if own else "mgae"
+    usual = "relational" if _has_types(config.get("input")) else usual
+    config["method"] = _part(METHODS, config.get("method", {}), {"kind": usual})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():
         default = method.extras["parts"].get(name)
@@ -134,6 +163,12 @@ def _complete_parts(config: dict[str, Any]) -> None:
         elif name in config:
             has = ", ".join(method.extras["parts"]) or "none"
             raise ConfigError(f"method {method.name!r} has no {name}: its parts are {has}")
+
+
+def _has_types(settings: Any) -> bool:
+    """Return whether the edges are read with types, which most methods cannot tell apart."""
+    given = settings.model_dump() if isinstance(settings, InputSettings) else settings
+    return isinstance(given, Mapping) and given.get("type_column") is not None
 
 
 def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSettings:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import psutil
 import torch
+from pydantic import TypeAdapter
 
 from mgae.core.ops.backend import multiplies_bfloat16
 
@@ -23,6 +25,31 @@ _PACKAGES = (
     "scikit-learn",
     "scikit-learn-intelex",
 )
+
+
+@dataclass
+class _Environment:
+    """What readers rely on; every version so far has written it."""
+
+    versions: dict[str, str | None]
+    processor: str
+    cores: int
+    threads: int
+    seeds: list[int]
+    seconds: list[float]
+
+
+_CHECK = TypeAdapter(_Environment)
+
+
+def checked_environment(content: Any) -> dict[str, Any]:
+    """Return what `environment` gave, read back from a file.
+
+    Raises:
+        ValueError: if something is missing or of another type.
+    """
+    _CHECK.validate_python(content)
+    return dict(content)
 
 
 def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:

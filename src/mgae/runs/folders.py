@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain, count
@@ -11,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from mgae.core.errors import RunDirectoryError
+from mgae.data.atomic import is_partial
+from mgae.data.store import GRAPH_FILES
+from mgae.runs import locking, manifest
 
 
 def check_free(path: Path) -> None:
@@ -19,11 +23,31 @@ def check_free(path: Path) -> None:
     Raises:
         RunDirectoryError: if it is not empty, or cannot be written to.
     """
-    if path.is_dir() and any(path.iterdir()):
+    if path.is_dir() and any(path.iterdir()) and not is_remains(path):
         raise RunDirectoryError(
             f"{path} is not empty: give another --out, or go on with --resume {path}"
         )
     check_writable(path)
+
+
+def is_remains(folder: Path) -> bool:
+    """Return whether a folder has nothing but what a run leaves if it is killed as it begins."""
+    files = [file for file in folder.rglob("*") if not file.is_dir()]
+    folders = [one.name for one in folder.rglob("*") if one.is_dir()]
+    return set(folders) <= {"graph"} and all(_is_beginning(file, folder) for file in files)
+
+
+def _is_beginning(file: Path, folder: Path) -> bool:
+    names = GRAPH_FILES if file.parent.name == "graph" else (locking.NAME, manifest.NAME)
+    here = file.parent in (folder, folder / "graph")
+    return here and (is_partial(file) or file.name in names)
+
+
+def remove_remains(folder: Path) -> None:
+    """Remove what a run has left that was killed as it began; the lock stays."""
+    (folder / manifest.NAME).unlink(missing_ok=True)
+    if (folder / "graph").exists():
+        shutil.rmtree(folder / "graph")
 
 
 def check_writable(path: Path) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 
 from mgae.core.errors import ConfigError
 from mgae.registry import PARTS
-from mgae.settings import Settings
+from mgae.settings import Settings, shown
+
+_DEEPEST = 3  # no setting lies deeper
 
 
 def as_table(name: str, value: Any) -> dict[str, Any]:
@@ -18,9 +20,9 @@ def as_table(name: str, value: Any) -> dict[str, Any]:
         return value.model_dump(exclude_none=True)
     if isinstance(value, str):
         return {"kind": value}
-    if isinstance(value, Mapping):
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
         return dict(value)
-    raise ConfigError(f"{name} must be a table or a name, got {value!r}")
+    raise ConfigError(f"{name} must be a section or a name, got {shown(value)}")
 
 
 def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +34,15 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for key, value in (item for layer in layers for item in layer.items() if item[1] is not None):
         if isinstance(value, Mapping) or key in (*PARTS, "method"):
-            merged[key] = {**as_table(key, merged.get(key, {})), **as_table(key, value)}
+            section = {**as_table(key, merged.get(key, {})), **as_table(key, value)}
+            earlier = as_table(key, merged.get(key, {}))
+            # A table within a section, as features.columns, is filled key by key too.
+            inner = {
+                name: {**earlier[name], **one}
+                for name, one in section.items()
+                if isinstance(one, Mapping) and isinstance(earlier.get(name), Mapping)
+            }
+            merged[key] = {**section, **inner}
         else:
             merged[key] = value
     return merged
@@ -48,8 +58,8 @@ def assignments(texts: Iterable[str]) -> dict[str, Any]:
     for text in texts:
         path, equals, value = text.partition("=")
         keys = [key.strip() for key in path.split(".")]
-        if not equals or not all(keys):
-            raise ConfigError(f"--set needs section.key=value, got {text!r}")
+        if not equals or not all(keys) or len(keys) > _DEEPEST:
+            raise ConfigError(f"--set needs section.key=value, got {shown(text)}")
         nested: Any = _toml_value(value.strip())
         for key in reversed(keys[1:]):
             nested = {key: nested}
@@ -60,7 +70,7 @@ def assignments(texts: Iterable[str]) -> dict[str, Any]:
 def _toml_value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return text
 
 
@@ -70,5 +80,5 @@ def read_toml(path: str | Path) -> dict[str, Any]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"cannot read configuration {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"configuration {path} is not TOML: {error}") from None

@@ -9,13 +9,14 @@ import psutil
 from mgae.core.encoders import Sketches
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
+from mgae.core.methods.heuristics import HEADS_AT_ONCE, OVERLAP_BYTES
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.registry import ENCODERS, LOSSES, MASKS, METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.parts import EncoderSettings
 
 GIB = 2**30
-_FLOAT, _INDEX = 4, 8
+_FLOAT, _INDEX, _DOUBLE = 4, 8, 8
 _SMALLEST_CHUNK = 256
 _FANOUT = 15
 _SAMPLED_STEP = 4096
@@ -29,8 +30,9 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     >>> 30 < training_bytes(RunConfig(), cora) / 2**20 < 300
     True
     """
+    evaluation = _graph_bytes(graph) + _heuristic_bytes(graph)
     if config.encoder is None:
-        return _graph_bytes(graph)
+        return evaluation
     encoder = cast(EncoderSettings, config.encoder)
     nodes, depth, width = graph.num_nodes, encoder.num_layers, encoder.hidden_channels
     # A layer's product, messages, sum, activation and dropout, and the gradients of most.
@@ -45,7 +47,7 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
         reached = min(nodes, 4 * (config.train.step_size or nodes) * (1 + config.train.fanouts[0]))
         encoded = encoded * reached // nodes + 2 * depth * nodes * width * _FLOAT
     learned = _weight_bytes(config, graph) + _chunk_bytes(config)
-    return _graph_bytes(graph) + computed + encoded + learned
+    return max(_graph_bytes(graph) + computed + encoded + learned, evaluation)
 
 
 def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | None]:
@@ -62,21 +64,34 @@ def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | Non
     need = training_bytes(config, graph)
     if need <= limit or config.encoder is None:
         return config, None
-    for chosen, change in _smaller(config):
+    for chosen, change in _smaller(config, graph):
         if training_bytes(chosen, graph) <= limit:
             why = f"training takes about {need / GIB:.1f} GiB and {limit / GIB:.1f} are allowed: "
             return chosen, why + change
-    ways = [(training_bytes(chosen, graph), chosen, change) for chosen, change in _smaller(config)]
+    ways = [
+        (training_bytes(chosen, graph), chosen, change)
+        for chosen, change in _smaller(config, graph)
+    ]
     least, chosen, change = min(ways, key=lambda way: way[0])
     if asked:
         raise UnsupportedError(
             f"train.memory_limit_gb is {asked}, and {least / GIB:.1f} GiB is the least that "
             "this training takes: raise it, or lower encoder.hidden_channels"
         )
+    if least > _everything():
+        raise UnsupportedError(
+            f"this training takes at least {least / GIB:,.0f} GiB and this machine has "
+            f"{_everything() / GIB:.0f}: lower encoder.hidden_channels or num_layers"
+        )
     return chosen, f"training takes about {least / GIB:.1f} GiB, more than is free: {change}"
 
 
-def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
+def _everything() -> int:
+    """Return all memory of this machine, with what it may swap out."""
+    return int(psutil.virtual_memory().total + psutil.swap_memory().total)
+
+
+def _smaller(config: RunConfig, graph: MessageGraph) -> list[tuple[RunConfig, str]]:
     train = config.train.model_dump(exclude_none=True)
     ways = []
     chunk = config.train.chunk_size // 2
@@ -84,7 +99,7 @@ def _smaller(config: RunConfig) -> list[tuple[RunConfig, str]]:
         lowered = config.changed(train={**train, "chunk_size": chunk})
         ways.append((lowered, f"train.chunk_size is lowered to {chunk}"))
         chunk //= 2
-    if _can_sample(config):
+    if _can_sample(config) and graph.edge_attr is None:
         depth = cast(EncoderSettings, config.encoder).num_layers
         fanouts = [_FANOUT] * depth
         step = min(config.train.step_size or _SAMPLED_STEP, _SAMPLED_STEP)
@@ -117,6 +132,14 @@ def _graph_bytes(graph: MessageGraph) -> int:
     return features + 12 * _INDEX * graph.edge_index.size(1)
 
 
+def _heuristic_bytes(graph: MessageGraph) -> int:
+    """Count the edges' matrix with its keys, and what common neighbors or walks hold at once."""
+    edges = graph.edge_index.size(1)
+    overlap = min(OVERLAP_BYTES, 64 * edges * edges)
+    walks = 3 * _DOUBLE * HEADS_AT_ONCE * graph.num_nodes
+    return 6 * _INDEX * edges + max(overlap, walks)
+
+
 def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
     """Count weights eight times: gradient, Adam's moments, best epoch and checkpoint."""
     encoder = cast(EncoderSettings, config.encoder)
@@ -127,7 +150,8 @@ def _weight_bytes(config: RunConfig, graph: MessageGraph) -> int:
     inputs = widths.get(source, graph.num_features)
     maps = getattr(ENCODERS[encoder.kind].build, "maps_per_layer", 1)
     layers = maps * width * (inputs + (depth - 1) * width)
-    decoder = depth**2 * width * _decoder_width(config)
+    deeper = int(getattr(config.decoder, "num_layers", 1)) - 1
+    decoder = _decoder_width(config) * (depth**2 * width + deeper * _decoder_width(config))
     return 8 * _FLOAT * (table + layers + decoder)
 
 

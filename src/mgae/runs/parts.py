@@ -55,8 +55,8 @@ class EncoderSettings(PartSettings):
 
     section: ClassVar[str] = "encoder"
 
-    num_layers: int = Field(2, ge=1, description="K, the layers that the decoder crosses")
-    hidden_channels: int = Field(128, ge=1, description="d, the width of every layer")
+    num_layers: int = Field(2, ge=1, le=100, description="K, the layers that the decoder crosses")
+    hidden_channels: int = Field(128, ge=1, le=65536, description="d, the width of every layer")
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout between layers")
     feature_dropout: Annotated[float, Field(ge=0, lt=1)] | Literal["auto"] = Field(
         0.0,
@@ -79,6 +79,7 @@ class EncoderSettings(PartSettings):
     row_normalize: bool = Field(
         False, description="divide each node's features by the sum of their magnitudes"
     )
+    edge_features: bool = Field(True, description="messages read the edges' features, if any")
 
     def inputs_of(self, has_features: bool) -> str:
         """Return where x comes from on a graph with or without features."""
@@ -142,8 +143,10 @@ class DecoderSettings(PartSettings):
 class MLPSettings(DecoderSettings):
     """The multilayer perceptron that reads a pair's representation."""
 
-    num_layers: int = Field(2, ge=1, description="linear layers of the MLP")
-    hidden_channels: int = Field(256, ge=1, description="D, the width of its hidden layers")
+    num_layers: int = Field(2, ge=1, le=100, description="linear layers of the MLP")
+    hidden_channels: int = Field(
+        256, ge=1, le=65536, description="D, the width of its hidden layers"
+    )
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout on its hidden layers")
     precision: Literal["float32", "bfloat16"] = Field(
         "float32",

@@ -5,32 +5,48 @@ The only module that knows every stage.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import math
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.core.errors import MGAEError, TrainingError
+from mgae.core.errors import (
+    MGAEError,
+    RunDirectoryError,
+    TrainingError,
+    UnsupportedError,
+    is_out_of_memory,
+)
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
+from mgae.data.inspection import listed_times, readable_time
 from mgae.data.opening import open_graph
+from mgae.data.splits.bytime import TimeCuts
 from mgae.data.splits.hard import too_costly
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
-from mgae.registry import DATASETS
+from mgae.registry import DATASETS, METHODS
+from mgae.runs.budget import shortened
+from mgae.runs.build import reads_edge_features
 from mgae.runs.config import RunConfig
+from mgae.runs.featureworth import worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
-from mgae.runs.results import RunResult, SeedResult, seed_result
+from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
-from mgae.runs.trial import Trial
+from mgae.runs.trial import Trial, splits_by_time
 
 # Below this the AUC of a split is off by several points from the next.
 _FEW_EDGES = 50
 # A handful of validation edges may all be ranked right: no patience gives a better score.
 _BEST_SCORE = 100.0
+# In percent: other orders of rounding alone may move two near scores past each other.
+_SAME_FIGURE = 1e-3
 
 
 class Observer:
@@ -60,6 +76,7 @@ def run(
     graph: Any = None,
     out: str | Path | None = None,
     observer: Observer | None = None,
+    check_features: bool = False,
 ) -> RunResult:
     """Train and evaluate once for each seed.
 
@@ -69,6 +86,7 @@ def run(
             it the dataset or file that ``config.graph`` names.
         out: a new directory for everything the run leaves behind; without it nothing is written.
         observer: gets progress and notes.
+        check_features: train with and without the features first, and note what they are worth.
 
     >>> result = run(RunConfig(train={"epochs": 1}))
     >>> 50 < result.test["auc"].mean < 100
@@ -77,11 +95,16 @@ def run(
     observer = observer or Observer()
     if out is not None:
         check_free(Path(out))
-    opened = open_graph(config.graph if graph is None else graph, config.input)
+    opened = open_graph(
+        config.graph if graph is None else graph, config.input, preparing=config.features
+    )
     if graph is not None and config.graph in DATASETS:
         # Under the name of a dataset it would be held against that one's published figures.
         config = config.changed(graph=opened.name)
     observer.on_graph(opened)
+    if check_features:
+        observer.on_stage("training with and without the features")
+        observer.on_note(str(worth_of_features(config, opened)))
     return run_opened(config, opened, out, observer)
 
 
@@ -92,8 +115,11 @@ def run_opened(
     if config.task == "nodes":
         require_labels(graph)
     message = MessageGraph.of(graph)
+    config, fewer = shortened(config, message)
     config, changed = fitted(config, message)
-    for note in (changed, _too_few(config, message), _not_hard(config, graph, message)):
+    unread = (_unread_types(config, graph), _unread_edge_features(config, message))
+    notes = (fewer, changed, *unread, _held_out_by_time(config, graph), _too_few(config, message))
+    for note in (*notes, _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
@@ -101,9 +127,33 @@ def run_opened(
         return _run_seeds(config, graph, message, directory, observer)
     except MGAEError as error:
         # Nothing was learned: a setting that only the graph could prove wrong leaves no trace.
-        if directory is not None and not isinstance(error, TrainingError):
+        if directory is not None and not isinstance(error, TrainingError | RunDirectoryError):
             directory.discard()
         raise
+
+
+def _unread_types(config: RunConfig, graph: Data) -> str | None:
+    """Return a note if the edges have types that the method does not tell apart."""
+    if graph.get("triples") is None or METHODS[config.method.kind].build.typed:
+        return None
+    count = len(graph.get("type_names") or [])
+    return (
+        f"the {count} types of edges are not read by method {config.method.kind!r}: "
+        "--method relational tells them apart"
+    )
+
+
+def _unread_edge_features(config: RunConfig, message: MessageGraph) -> str | None:
+    """Return a note if nothing reads the features of the edges."""
+    if message.edge_attr is None or reads_edge_features(config):
+        return None
+    what = f"method {config.method.kind!r}" + (
+        "" if config.encoder is None else f" with encoder {config.encoder.kind!r}"
+    )
+    return (
+        f"{message.num_edge_features} features of the edges are not read by {what}: "
+        "--method mgae with --encoder gcn, sage, gin or gat reads them"
+    )
 
 
 def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
@@ -131,6 +181,8 @@ def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
     directory = RunDirectory.open(Path(path))
     graph = directory.graph()
     observer.on_graph(graph)
+    for note in directory.notes:
+        observer.on_note(note)
     return _run_seeds(directory.config, graph, MessageGraph.of(graph), directory, observer)
 
 
@@ -151,20 +203,43 @@ def evaluate(
     graph = directory.graph()
     message = MessageGraph.of(graph)
     observer.on_graph(graph)
+    for remark in directory.notes:
+        observer.on_note(remark)
     results = []
     for index, config in enumerate(seed_configs(whole)):
         observer.on_run(index, config)
         home = directory.run(index)
-        stored = seed_result(home.metrics(), home.environment()["seconds"][0])
+        stored = home.seed_result()
         trial = Trial(config, graph, message, home.split(graph, message))
-        trial.method.load_state_dict(home.weights())
+        home.load_weights(trial.method)
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
+        if settings is None and (note := _differs(results[-1], stored)) is not None:
+            observer.on_note(note)
     return RunResult(whole, tuple(results), directory.path)
+
+
+def _differs(measured: SeedResult, stored: SeedResult) -> str | None:
+    """Return a note if figures are not those of ``metrics.json``, with the one that is most off."""
+    pairs = {"test": (measured.test, stored.test), "validation": (measured.val, stored.val)}
+    off = [
+        (abs(now[name] - before[name]), f"{part} {name} is {now[name]:.4f}, not {before[name]:.4f}")
+        for part, (now, before) in pairs.items()
+        for name in now.keys() & before.keys()
+        if not math.isclose(now[name], before[name], rel_tol=0, abs_tol=_SAME_FIGURE)
+    ]
+    if not off:
+        return None
+    return (
+        f"seed {measured.seed}: the figures differ from metrics.json: {max(off)[1]}; another "
+        "version or processor may do that, and so may damaged files"
+    )
 
 
 def seed_configs(config: RunConfig) -> list[RunConfig]:
     """Return one configuration per run: run k has seed + k."""
-    return [config.changed(seed=config.seed + k, runs=1) for k in range(config.runs)]
+    return [
+        config.model_copy(update={"seed": config.seed + k, "runs": 1}) for k in range(config.runs)
+    ]
 
 
 def _run_seeds(
@@ -175,15 +250,41 @@ def _run_seeds(
     observer: Observer,
 ) -> RunResult:
     results = []
-    for index, one in enumerate(seed_configs(config)):
-        observer.on_run(index, one)
-        home = None if directory is None else directory.seed(one, graph)
-        results.append(_run_seed(one, graph, message, home, observer))
-    result = RunResult(config, tuple(results), None if directory is None else directory.path)
-    if directory is not None:
-        seconds = [seed.seconds for seed in results]
-        directory.write_result(result.metrics(), [seed.seed for seed in results], seconds)
+    with _resumable(directory):
+        for index, one in enumerate(seed_configs(config)):
+            observer.on_run(index, one)
+            home = None if directory is None else directory.seed(one, graph)
+            results.append(_run_seed(one, graph, message, home, observer))
+        result = RunResult(config, tuple(results), None if directory is None else directory.path)
+        if directory is not None:
+            seconds = [seed.seconds for seed in results]
+            directory.write_result(result.metrics(), [seed.seed for seed in results], seconds)
     return result
+
+
+@contextmanager
+def _resumable(directory: RunDirectory | None) -> Iterator[None]:
+    """Say how to go on if the directory cannot be written to any more, as on a full disk.
+
+    Raises:
+        UnsupportedError: if memory runs out.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise UnsupportedError(
+            "there is not enough memory for this: lower encoder.hidden_channels, num_layers or "
+            "train.chunk_size, or set train.memory_limit_gb"
+        ) from None
+    except OSError as error:
+        if directory is None:
+            raise
+        raise RunDirectoryError(
+            f"cannot write to {error.filename or directory.path}: {error.strerror or error}; once "
+            f"that works again, go on with mgae train --resume {directory.path}"
+        ) from None
 
 
 def _run_seed(
@@ -194,7 +295,7 @@ def _run_seed(
     observer: Observer,
 ) -> SeedResult:
     if home is not None and home.finished:
-        return seed_result(home.metrics(), home.environment()["seconds"][0])
+        return home.seed_result()
     trial = Trial(config, graph, message)
     with ExitStack() as stack:
         on_epoch: OnEpoch = observer.on_epoch
@@ -207,10 +308,56 @@ def _run_seed(
     if (note := _given_up_early(config, fit)) is not None:
         observer.on_note(note)
     result = trial.result(fit, observer.on_stage)
+    if _needs_other_split(config, graph):
+        figures = _by_other_split(config, graph, message, observer)
+        observer.on_note(_both_splits(config, graph, result.test, figures))
+        result = replace(result, other_split=figures)
     if home is not None:
         trial.write(home)
         home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
     return result
+
+
+def _needs_other_split(config: RunConfig, graph: Data) -> bool:
+    """Return whether to train on both splits: a random one flatters where edges have times."""
+    timed = graph.get("edge_time") is not None and config.task == "links"
+    return timed and (config.split.both or config.split.by == "random")
+
+
+def _by_other_split(
+    config: RunConfig, graph: Data, message: MessageGraph, observer: Observer
+) -> Figures:
+    by = "random" if splits_by_time(config, graph) else "time"
+    observer.on_stage(f"training on the split by {'chance' if by == 'random' else 'time'}")
+    split = {**config.split.model_dump(), "by": by}
+    trial = Trial(config.changed(split=split), graph, message)
+    trial.fit()
+    return trial.test_figures(trial.method)
+
+
+def _both_splits(config: RunConfig, graph: Data, ours: Figures, other: Figures) -> str:
+    """Return both figures in one line."""
+    metric = config.ranked_by if config.ranked_by in ours else "auc"
+    by_time, by_chance = (ours, other) if splits_by_time(config, graph) else (other, ours)
+    return (
+        f"seed {config.seed}: {heading(metric)} {by_time[metric]:.2f} if the last edges are held "
+        f"out, {by_chance[metric]:.2f} if random ones are: a random split lets the model see the "
+        "future, and the first is what to expect of new links"
+    )
+
+
+def _held_out_by_time(config: RunConfig, graph: Data) -> str | None:
+    """Return from when on edges are held out."""
+    if graph.get("edge_time") is None or not splits_by_time(config, graph):
+        return None
+    times, dated = listed_times(graph), bool(graph.get("dated"))
+    cuts = TimeCuts.of(times, config.split.val_ratio, config.split.test_ratio)
+    parts = [
+        f"{name} from {readable_time(time, dated)}"
+        for name, time in (("validation", cuts.val), ("test", cuts.test))
+        if math.isfinite(time)
+    ]
+    return f"split by time: {', '.join(parts)} on"
 
 
 def _given_up_early(config: RunConfig, fit: Fit) -> str | None:

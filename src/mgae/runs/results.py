@@ -8,12 +8,18 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from mgae.runs.config import RunConfig
 
 Figures = dict[str, float]
-_HEADINGS = {"auc": "AUC", "ap": "AP", "mrr": "MRR", "hard_mrr": "hard MRR"}
+_HEADINGS = {
+    "auc": "AUC",
+    "ap": "AP",
+    "mrr": "MRR",
+    "hard_mrr": "hard MRR",
+    "known_auc": "AUC, known negatives",
+}
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,8 @@ class SeedResult:
         test: by metric; nothing reads it before training has ended.
         val: the validation edges' figures, at the chosen epoch.
         heuristics: the test figures of methods that learn nothing, by their name.
+        other_split: the test figures by the other kind of split, if it was trained on too: a random
+            one if edges are held out by time, and the other way round.
     """
 
     seed: int
@@ -33,6 +41,7 @@ class SeedResult:
     epochs: int
     best_epoch: int
     seconds: float = field(compare=False)
+    other_split: Figures | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +93,12 @@ class RunResult:
         }
 
     @property
+    def other_split(self) -> dict[str, Summary] | None:
+        """Return the test figures by the other kind of split, summarized over the seeds."""
+        figures = [result.other_split for result in self.seeds if result.other_split is not None]
+        return summarize(figures) if len(figures) == len(self.seeds) else None
+
+    @property
     def shown(self) -> list[str]:
         """Return the metrics that the protocol asks for: Hits@K on OGB's graphs."""
         if "hard_mrr" in self.test:
@@ -107,6 +122,7 @@ class RunResult:
     def metrics(self) -> dict[str, Any]:
         """Return the content of ``metrics.json``: the same for the same seed, so no timings."""
         config = self.config
+        other = self.other_split
         return {
             "dataset": config.graph,
             "method": config.method.kind,
@@ -121,6 +137,7 @@ class RunResult:
             "heuristics": {
                 name: summaries_to_json(figures) for name, figures in self.heuristics.items()
             },
+            **({} if other is None else {"other_split": summaries_to_json(other)}),
         }
 
     def to_json(self) -> dict[str, Any]:
@@ -130,6 +147,34 @@ class RunResult:
             "seconds": [round(result.seconds, 3) for result in self.seeds],
             "directory": None if self.directory is None else str(self.directory),
         }
+
+
+@dataclass
+class _Metrics:
+    """What ``metrics.json`` has; runs of 0.1.0 say ``floors``."""
+
+    seeds: Annotated[list[int], Field(min_length=1)]
+    epochs: Annotated[list[int], Field(min_length=1)]
+    best_epochs: Annotated[list[int], Field(min_length=1)]
+    test: dict[str, Summary]
+    val: dict[str, Summary]
+    heuristics: dict[str, dict[str, Summary]] = field(default_factory=dict)
+    floors: dict[str, dict[str, Summary]] = field(default_factory=dict)
+
+
+_CHECK = TypeAdapter(_Metrics)
+
+
+def checked_metrics(content: Any) -> dict[str, Any]:
+    """Return what `RunResult.metrics` gave, read back from a file.
+
+    Raises:
+        ValueError: if something is missing or of another type.
+    """
+    _CHECK.validate_python(content)
+    if not {"heuristics", "floors"} & content.keys():
+        raise ValueError("heuristics: Field required")
+    return dict(content)
 
 
 def heading(metric: str) -> str:
@@ -157,6 +202,7 @@ def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
         epochs=metrics["epochs"][0],
         best_epoch=metrics["best_epochs"][0],
         seconds=seconds,
+        other_split=first(metrics["other_split"]) if "other_split" in metrics else None,
     )
 
 

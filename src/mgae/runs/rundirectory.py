@@ -4,33 +4,51 @@ from __future__ import annotations
 
 import json
 import shutil
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
-from filelock import FileLock, Timeout
-from torch import Tensor
+from pydantic import TypeAdapter
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, RunDirectoryError
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord
-from mgae.data.atomic import read_tensors, write_embeddings, write_json, write_tensors, write_text
+from mgae.data.atomic import (
+    json_text,
+    read_tensors,
+    remove_partials,
+    write_embeddings,
+    write_json,
+    write_tensors,
+    write_text,
+)
+from mgae.data.damage import DAMAGE, reason
 from mgae.data.splits.links import LinkSplit, has_official_split
 from mgae.data.store import save_graph, stored_graph
+from mgae.runs import manifest
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
-from mgae.runs.environment import environment
-from mgae.runs.folders import check_free
+from mgae.runs.environment import checked_environment, environment
+from mgae.runs.folders import check_free, remove_remains
+from mgae.runs.locking import lock_folder
+from mgae.runs.results import SeedResult, checked_metrics, seed_result
+
+_EPOCH = TypeAdapter(EpochRecord)
+_PAIRS = [
+    f"{part}{kind}" for part in ("val", "test") for kind in ("", "_negatives", "_hard_negatives")
+]
+_Content = TypeVar("_Content")
 
 
 class RunDirectory:
     """Files of one run, or of several seeds in folders ``seed-N`` that look just the same.
 
-    ``metrics.json`` is written last: where it stands, the run is finished.
+    ``metrics.json`` is written last: where it stands, the run is finished. Every file is read
+    through `_read`: its checksum first, then its content.
 
     `create` and `seed` lock the directory for as long as this object lives, so that no other
     process writes to it; readers do not wait. The same process may lock it again.
@@ -54,18 +72,27 @@ class RunDirectory:
         try:
             path.mkdir(parents=True, exist_ok=True)
             directory._lock_for_writing()
+            remove_remains(path)
             save_graph(graph, path / "graph")
+            text = config.to_toml()
+            manifest.begin(path, text)
             # Last, since `open` takes it as the sign that the directory is one of ours.
-            write_text(path / "config.toml", config.to_toml())
+            write_text(path / "config.toml", text)
         except OSError as error:
-            raise RunDirectoryError(f"cannot write to {path}: {error.strerror}") from None
+            raise RunDirectoryError(
+                f"cannot write to {path}: {error.strerror or error}: give another --out"
+            ) from None
         return directory
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
         """A directory that a run has made."""
         if not (path / "config.toml").is_file():
-            raise RunDirectoryError(f"{path} is not a run directory: it has no config.toml")
+            begun = (path / "graph").is_dir()
+            reason = f": it stopped before it began; start it again with --out {path}"
+            raise RunDirectoryError(
+                f"{path} is not a run directory: it has no config.toml{reason if begun else ''}"
+            )
         return cls(path)
 
     @property
@@ -75,8 +102,9 @@ class RunDirectory:
         Raises:
             RunDirectoryError: if that cannot be read, which says nothing of the method.
         """
+        self._manifest.verify("config.toml")
         try:
-            return RunConfig.from_toml(self.path / "config.toml")
+            return RunConfig.from_run(self.path / "config.toml")
         except ConfigError as error:
             raise RunDirectoryError(f"cannot read the run in {self.path}: {error}") from None
 
@@ -85,6 +113,13 @@ class RunDirectory:
         """Whether there is a result."""
         return (self.path / "metrics.json").exists()
 
+    @property
+    def notes(self) -> list[str]:
+        """What a reader should know of the files."""
+        if (self.path / manifest.NAME).exists():
+            return []
+        return [f"{self.path} has no checksums, as those of older versions: damage goes unnoticed"]
+
     def checkpoints(self, every_seconds: float = 60.0) -> Checkpoints:
         """Return where the training can go on from."""
         return Checkpoints(self.path / "checkpoint", every_seconds)
@@ -92,9 +127,11 @@ class RunDirectory:
     def discard(self) -> None:
         """Remove what `create` made, unless training has left something in it or in a seed's."""
         kept = [*self.path.rglob("metrics.json"), *self.path.rglob("checkpoint")]
-        if not kept:
-            if self._unlock is not None:
-                self._unlock()
+        if kept:
+            return
+        if self._unlock is not None:
+            self._unlock()
+        with suppress(OSError):  # what made the run fail is said, not that its traces stay
             shutil.rmtree(self.path)
             for parent in self._made:
                 if not any(parent.iterdir()):
@@ -134,6 +171,7 @@ class RunDirectory:
 
     def graph(self) -> Data:
         """The graph that was trained on."""
+        self._manifest.verify_folder("graph/")
         return stored_graph(self.path / "graph")
 
     def write_split(self, split: LinkSplit) -> None:
@@ -142,24 +180,56 @@ class RunDirectory:
 
     def split(self, graph: Data, message: MessageGraph) -> LinkSplit:
         """Return the split of a graph and its message edges, as it was written."""
-        tensors, official = self._tensors("split.safetensors"), has_official_split(graph)
-        return LinkSplit.from_tensors(message, tensors, official)
 
-    def weights(self) -> dict[str, Tensor]:
-        """The best epoch's weights."""
-        return self._tensors("model.safetensors")
+        def parse(path: Path) -> LinkSplit:
+            tensors, official = read_tensors(path), has_official_split(graph)
+            _check_pairs(tensors, message.num_nodes)
+            return LinkSplit.from_tensors(message, tensors, official)
+
+        return self._read("split.safetensors", parse)
+
+    def load_weights(self, method: nn.Module) -> None:
+        """Give a method the best epoch's weights.
+
+        Raises:
+            RunDirectoryError: if they do not fit, or are not finite.
+        """
+
+        def load(path: Path) -> None:
+            weights = read_tensors(path)
+            if not all(bool(values.isfinite().all()) for values in weights.values()):
+                raise ValueError("it has weights that are not finite")
+            method.load_state_dict(weights)
+
+        self._read("model.safetensors", load)
 
     def history(self) -> TextIO:
         """A stream for one line of JSON per epoch."""
         return (self.path / "history.jsonl").open("w", encoding="utf-8")
 
+    def epochs(self) -> list[EpochRecord]:
+        """Return the history as it was written, nothing if there is none."""
+        if not (self.path / "history.jsonl").exists():
+            return []
+
+        def parse(path: Path) -> list[EpochRecord]:
+            lines = path.read_text(encoding="utf-8").splitlines()
+            return [_EPOCH.validate_python(json.loads(line)) for line in lines]
+
+        return self._read("history.jsonl", parse)
+
     def metrics(self) -> dict[str, Any]:
         """The result as it was written."""
-        return self._json("metrics.json")
+        return self._read("metrics.json", lambda path: checked_metrics(_json(path)))
 
     def environment(self) -> dict[str, Any]:
         """Where and how long."""
-        return self._json("environment.json")
+        return self._read("environment.json", lambda path: checked_environment(_json(path)))
+
+    def seed_result(self) -> SeedResult:
+        """The figures of a single seed."""
+        metrics, seconds = self.metrics(), self.environment()["seconds"]
+        return self._read("metrics.json", lambda path: seed_result(metrics, seconds[0]))
 
     def write_model(self, weights: dict[str, Tensor]) -> None:
         """The best epoch's weights."""
@@ -172,46 +242,46 @@ class RunDirectory:
     def write_result(self, metrics: dict[str, Any], seeds: list[int], seconds: list[float]) -> None:
         """The environment, then the metrics: those hold nothing that differs between two runs."""
         write_json(self.path / "environment.json", environment(seeds, seconds))
-        write_json(self.path / "metrics.json", metrics)
+        text = json_text(metrics)
+        manifest.finish(self.path, text)
+        write_text(self.path / "metrics.json", text)
+
+    @property
+    def _manifest(self) -> manifest.Manifest:
+        return manifest.Manifest(self.path)
 
     def _lock_for_writing(self) -> None:
-        if self._unlock is not None:
-            return
-        # One lock per process and directory: a traceback that is kept must not bar a resumed run.
-        lock = FileLock(self.path / ".lock", timeout=0, thread_local=False, is_singleton=True)
+        if self._unlock is None:
+            self._unlock = lock_folder(self.path, self)
+            remove_partials(self.path)
+
+    def _read(self, name: str, parse: Callable[[Path], _Content]) -> _Content:
+        """Return the content of a file, its checksum verified."""
+        self._manifest.verify(name)
         try:
-            lock.acquire()
-        except Timeout:
+            return parse(self.path / name)
+        except DAMAGE as error:
             raise RunDirectoryError(
-                f"another process is writing to {self.path}: wait until it ends, or give another "
-                "directory"
+                f"cannot read {self.path / name}: {reason(error)}; restore it from a copy, or "
+                "train again"
             ) from None
-        except OSError as error:
-            raise RunDirectoryError(f"cannot write to {self.path}: {error.strerror}") from None
-        self._unlock = weakref.finalize(self, _release, lock)
-
-    def _tensors(self, name: str) -> dict[str, Tensor]:
-        try:
-            return read_tensors(self.path / name)
-        except (OSError, ValueError) as error:
-            raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
-
-    def _json(self, name: str) -> dict[str, Any]:
-        try:
-            return dict(json.loads((self.path / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise RunDirectoryError(f"cannot read {self.path / name}: {error}") from None
-
-
-def _release(lock: FileLock) -> None:
-    """Release a lock and remove its file, which others recognize as gone."""
-    if lock.lock_counter == 1:
-        with suppress(OSError):  # Windows keeps a file that is open: an empty one stays behind
-            Path(lock.lock_file).unlink()
-    lock.release()
 
 
 def write_record(stream: TextIO, record: EpochRecord) -> None:
     """One line of the history, visible at once."""
     stream.write(json.dumps(asdict(record)) + "\n")
     stream.flush()
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def _check_pairs(tensors: dict[str, Tensor], num_nodes: int) -> None:
+    """Refuse pairs that are none of this graph; -1 stands for no hard negative."""
+    for name, pairs in ((name, tensors[name]) for name in _PAIRS if name in tensors):
+        hard = name.endswith("_hard_negatives")
+        low = -1 if hard else 0
+        fits = not pairs.is_floating_point() and pairs.dim() == 2 + hard and pairs.size(0) == 2
+        if not fits or (pairs.numel() and not low <= int(pairs.min()) <= pairs.max() < num_nodes):
+            raise ValueError(f"{name} has no pairs of {num_nodes:,} nodes")

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, field_validator, model_validator
 
 from mgae.registry import METHODS
+from mgae.runs.times import seconds
 from mgae.settings import Settings
 
 
@@ -18,6 +19,12 @@ class SplitSettings(Settings):
 
     val_ratio: float = Field(0.05, ge=0, lt=1, description="share of the edges for validation")
     test_ratio: float = Field(0.10, ge=0, lt=1, description="share of the edges for the test")
+    by: Literal["auto", "random", "time"] = Field(
+        "auto", description="which edges are held out; auto: the last ones if edges have times"
+    )
+    both: bool = Field(
+        False, description="with times: train on the other split too, and print both figures"
+    )
     seed: Annotated[int, Field(ge=0)] | Literal["run"] = Field(
         "run", description="draws one split for all runs; 'run': each run draws its own"
     )
@@ -47,7 +54,18 @@ class TrainSettings(Settings):
     monitor: str = Field(
         "auc",
         description="what picks the epoch: a validation metric, 'recall@K' among all nodes, "
-        "'hard_mrr' among hard negatives, 'loss'",
+        "'ndcg@K' in a bipartite graph, 'hard_mrr' among hard negatives, 'loss'",
+    )
+    max_pairs: int | None = Field(
+        None,
+        ge=1,
+        description="pairs decoded in all epochs together, at most: large graphs get fewer epochs",
+    )
+    budget: float | None = Field(
+        None,
+        gt=0,
+        description="seconds that training may take, or a time such as '10m'; the learning rate "
+        "falls with the time that is left",
     )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
@@ -61,6 +79,11 @@ class TrainSettings(Settings):
         sampled = isinstance(given, Mapping) and given.get("fanouts") is not None
         endless = sampled and given.get("step_size") is None
         return {**given, "step_size": 1024} if endless else given
+
+    @field_validator("budget", mode="before")
+    @classmethod
+    def _time(cls, budget: Any) -> Any:
+        return seconds(budget) if isinstance(budget, str) else budget
 
     @field_validator("fanouts")
     @classmethod
@@ -87,7 +110,12 @@ class EvaluationSettings(Settings):
         0, ge=0, description="pairs per held-out edge that look like edges; 0: none"
     )
     recall: tuple[Annotated[int, Field(ge=1)], ...] = Field(
-        (), description="K of recall@K, which ranks all nodes, besides what train.monitor asks"
+        (),
+        description="K of recall@K, which ranks all nodes, besides what train.monitor asks; in a "
+        "bipartite graph of recall@K and ndcg@K per user, 20 if none is given",
+    )
+    max_users: int = Field(
+        1000, ge=0, description="users whose recall@K is averaged, evenly taken; 0: all of them"
     )
 
     @model_validator(mode="before")

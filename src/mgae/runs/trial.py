@@ -9,15 +9,25 @@ from dataclasses import replace
 import torch
 from torch_geometric.data import Data
 
-from mgae.core.errors import UnsupportedError
+from mgae.core.errors import ConfigError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
 from mgae.core.training.loop import Fit, OnEpoch, fit
 from mgae.data.mapped import in_files
+from mgae.data.splits.bytime import split_by_time
 from mgae.data.splits.hard import too_costly, with_hard_negatives
+from mgae.data.splits.known import is_known, with_known_negatives
 from mgae.data.splits.links import LinkSplit, has_official_split, split_links
-from mgae.evaluation.links import evaluate_links, hard_parts, link_metrics, validator
+from mgae.data.splits.typed import with_types
+from mgae.evaluation.links import (
+    evaluate_links,
+    hard_parts,
+    held_out_scores,
+    link_metrics,
+    validator,
+)
+from mgae.evaluation.metrics import auc
 from mgae.evaluation.nodes import evaluate_nodes
 from mgae.runs.build import build_method
 from mgae.runs.checkpoints import Checkpoints
@@ -26,6 +36,19 @@ from mgae.runs.results import Figures, SeedResult
 from mgae.runs.rundirectory import RunDirectory
 
 OnStage = Callable[[str], None]
+_USUAL_RECALLS = (20,)  # what the literature prints for users and items
+_ACROSS_SIDES = ("l3", "preferential-attachment")  # heuristics where no neighbor is shared
+
+
+def splits_by_time(config: RunConfig, graph: Data) -> bool:
+    """Return whether the last edges are held out, and not random ones.
+
+    Raises:
+        ConfigError: if that is asked for and the edges have no times.
+    """
+    if graph.get("edge_time") is None and config.split.by == "time":
+        raise ConfigError("split.by is 'time', and the edges have none: give --time-column")
+    return graph.get("edge_time") is not None and config.split.by != "random"
 
 
 class Trial:
@@ -39,7 +62,9 @@ class Trial:
         self.split = self._with_hard_negatives(split or self._draw_split())
         if config.train.fanouts is not None:
             # Sampled steps read few of the edges, so these can lie in files.
-            self.split = replace(self.split, message=in_files(self.split.message))
+            message = in_files(self.split.message)
+            message = replace(message, known_negatives=self.split.message.known_negatives)
+            self.split = replace(self.split, message=message)
         self.method = build_method(config, self.split.message, self.generators["init"])
         self.started = time.perf_counter()
 
@@ -50,10 +75,20 @@ class Trial:
 
     def _draw_split(self) -> LinkSplit:
         generator = self.split_generator()
-        if has_official_split(self.graph):
-            return LinkSplit.official(self.graph, self.message, generator)
         ratios = self.config.split.val_ratio, self.config.split.test_ratio
-        return split_links(self.message, *ratios, generator)
+        if has_official_split(self.graph):
+            split = LinkSplit.official(self.graph, self.message, generator)
+        elif splits_by_time(self.config, self.graph):
+            split = split_by_time(self.message, self.graph.edge_time, *ratios, generator)
+        else:
+            split = split_links(self.message, *ratios, generator)
+        known = self.graph.get("negatives")
+        if known is not None:
+            split = with_known_negatives(split, known, ratios, generator)
+        if self.message.triples is None:
+            return split
+        drawn = known is None and not splits_by_time(self.config, self.graph)
+        return with_types(split, self.message, generator, draw=drawn)
 
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """Add the hard negatives that the configuration asks for, unless they are too costly."""
@@ -88,8 +123,15 @@ class Trial:
             weight_decay=train.weight_decay,
             clip=train.clip,
             schedule=train.schedule,
+            budget=train.budget,
             eval_every=train.eval_every,
-            validate=validator(self.method, self.split, train.monitor, self.config.evaluation.hits),
+            validate=validator(
+                self.method,
+                self.split,
+                train.monitor,
+                self.config.evaluation.hits,
+                self.config.evaluation.max_users,
+            ),
             generators=self.generators,
             checkpoints=checkpoints,
             on_epoch=on_epoch,
@@ -103,7 +145,7 @@ class Trial:
         test = self.test_figures(self.method)
         val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
         heuristics = {}
-        for name in self.config.evaluation.heuristics:
+        for name in self._heuristics():
             on_stage(f"evaluating {name}")
             figures = self.heuristic(name)
             if figures is not None:
@@ -115,6 +157,7 @@ class Trial:
             heuristics=heuristics,
             epochs=stored.epochs if stored else fit.epochs,
             best_epoch=fit.best_epoch,
+            other_split=stored.other_split if stored else None,
             seconds=stored.seconds if stored else self.seconds + fit.seconds_before,
         )
 
@@ -134,8 +177,32 @@ class Trial:
 
     def _link_figures(self, method: Method, part: str) -> Figures:
         settings, recalls = self.config.evaluation, self.config.recalls
+        if self.message.sides is not None:
+            recalls = recalls or _USUAL_RECALLS
         wanted, as_input = link_metrics(settings.hits), settings.val_edges_as_input
-        return evaluate_links(method, self.split, part, wanted, as_input, recalls)
+        figures = evaluate_links(
+            method, self.split, part, wanted, as_input, recalls, settings.max_users
+        )
+        return {**figures, **self._known_figures(method, part)}
+
+    def _known_figures(self, method: Method, part: str) -> Figures:
+        """Return the AUC against the part's negatives that the user gave, if there are any."""
+        known, negatives = self.graph.get("negatives"), self.split.pairs(part)[1]
+        if known is None:
+            return {}
+        own = is_known(negatives, known, self.message.num_nodes)
+        if not bool(own.any()):
+            return {}
+        as_input = self.config.evaluation.val_edges_as_input
+        positive, negative = held_out_scores(method, self.split, part, as_input)
+        return {"known_auc": 100 * auc(positive, negative[own])}
+
+    def _heuristics(self) -> tuple[str, ...]:
+        """Return the heuristics' names; those of common neighbors refuse a bipartite graph."""
+        names = self.config.evaluation.heuristics
+        if self.message.sides is None or not names or self.config.task != "links":
+            return names
+        return tuple(dict.fromkeys((*_ACROSS_SIDES, *names)))
 
     def heuristic(self, name: str) -> Figures | None:
         """Measure a heuristic; None if this graph lacks what it needs."""

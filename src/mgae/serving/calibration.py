@@ -70,7 +70,7 @@ class Calibrations:
 
 def calibrate(method: Method, split: LinkSplit) -> Calibrations | None:
     """Fit on validation pairs, encoded without the validation edges; None if there are none."""
-    pairs = split.pairs("val")
+    pairs = split.asked("val", method.typed)
     if not all(part.size(1) for part in pairs):
         return None
     encoded = method.encode(split.message)

@@ -13,6 +13,7 @@ from mgae.core.decoders import Decoder
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Encoded, Method
 from mgae.core.ops.sparse import row_pointers
+from mgae.core.sides import Sides
 
 # Tails at which a head's score is made linear.
 _MOST_ANCHORS = 64
@@ -95,26 +96,56 @@ class Candidates:
     """
 
     def __init__(
-        self, method: Method, encoded: Any, neighbors: Neighbors, embed: Callable[[], Tensor]
+        self,
+        method: Method,
+        encoded: Any,
+        neighbors: Neighbors,
+        embed: Callable[[], Tensor],
+        sides: Sides | None = None,
     ) -> None:
         decoder = getattr(method, "decoder", None)
         linear = isinstance(decoder, Decoder) and isinstance(encoded, Encoded)
         self.decoder: Decoder | None = decoder if linear else None
         self.encoded, self.neighbors = encoded, neighbors
         self.matrix = encoded.rows.flatten(1) if linear else normalize(embed())
-        self.index = open_index(self.matrix)
+        self.sides = sides
+        # By side: the nodes that its heads may be joined to, and an index of their rows.
+        self.indices: dict[int, tuple[Tensor, Index]] = {}
 
     def of(self, heads: Tensor, count: int) -> list[Tensor]:
         """Return for each of ``heads`` [h] up to ``count`` nodes, and as many more as its degree.
 
-        Its neighbors are likely among them, and may have to be left out.
+        Its neighbors are likely among them, and may have to be left out. In a bipartite graph all
+        are on the other side.
         """
+        if self.sides is None:
+            return self._search(heads, count, *self.index_of(int(heads[0])))
+        side, rows = self.sides.of[heads], dict[int, Tensor]()
+        for number in side.unique():
+            some = heads[side == number]
+            found = self._search(some, count, *self.index_of(int(some[0])))
+            rows.update(zip(some.tolist(), found, strict=True))
+        return [rows[head] for head in heads.tolist()]
+
+    def index_of(self, head: int) -> tuple[Tensor, Index]:
+        """Return the nodes that a head may be joined to, and an index of their rows."""
+        side = -1 if self.sides is None else int(self.sides.of[head])
+        if side not in self.indices:
+            everyone = torch.arange(len(self.matrix))
+            nodes = everyone if self.sides is None else self.sides.opposite(head)
+            self.indices[side] = (
+                nodes,
+                open_index(self.matrix if self.sides is None else self.matrix[nodes]),
+            )
+        return self.indices[side]
+
+    def _search(self, heads: Tensor, count: int, nodes: Tensor, index: Index) -> list[Tensor]:
         queries = torch.stack([self._queries(int(head)) for head in heads])
         ways = queries.size(1)
         counts = [count // ways + len(self.neighbors.of(int(head))) + 1 for head in heads]
-        rows = self.index.search(queries.flatten(0, 1), min(max(counts), len(self.matrix)))
+        rows = index.search(queries.flatten(0, 1), min(max(counts), len(nodes)))
         by_head = zip(rows.view(len(heads), ways, -1), counts, strict=True)
-        return [torch.unique(row[:, :most]) for row, most in by_head]
+        return [nodes[torch.unique(row[:, :most])] for row, most in by_head]
 
     def _queries(self, head: int) -> Tensor:
         """Return the vectors by which a head's tails are searched: [ways, w]."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -14,7 +15,8 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.methods.base import Method
 from mgae.data.checks import checked
-from mgae.data.features import KnownFeatures, features
+from mgae.data.columns.choices import FeatureSettings
+from mgae.data.features import Preparation, features
 from mgae.data.ids import Nodes
 from mgae.data.io.noderows import feature_rows
 from mgae.data.io.options import InputSettings
@@ -46,11 +48,14 @@ def require_same_features(graph: Data, other: Data) -> None:
         raise GraphError(f"the model knows {widths[0]} features, got {widths[1]}")
 
 
-def known_features(graph: Data) -> KnownFeatures | None:
-    """Return the named columns that new features must have; None if they have no names."""
+def preparation_of(graph: Data) -> Preparation | None:
+    """Return how the features of a graph were prepared; None if they have no names."""
     if graph.x is None or graph.get("feature_names") is None:
         return None
-    return KnownFeatures(tuple(graph.feature_names), graph.x.mean(dim=0).numpy())
+    if graph.get("preparation") is not None:
+        preparation: Preparation = graph.preparation
+        return preparation
+    return Preparation.of_names(graph.feature_names, graph.x.mean(dim=0).numpy())
 
 
 @dataclass(frozen=True)
@@ -69,11 +74,13 @@ class NewFeatures:
 
     @classmethod
     def of(cls, given: Any, graph: Data) -> NewFeatures:
-        """Read a vector for each id, a data frame with a row for each, or a matrix [m, F].
+        """Read a vector or the cells of a row by column for each id, a data frame, or a matrix.
 
         Raises:
             GraphError: if they are not the features that ``graph`` has.
         """
+        if _are_rows(given):
+            given = _of_rows(given, graph)
         if hasattr(given, "columns"):
             given = _of_frame(given, graph)
         keyed = isinstance(given, Mapping)
@@ -81,12 +88,33 @@ class NewFeatures:
         return cls(matrix, list(given) if keyed else list(range(len(matrix))), keyed)
 
 
+def _are_rows(given: Any) -> bool:
+    """Return whether each id has the cells of a row, by column."""
+    is_keyed = isinstance(given, Mapping) and len(given) > 0
+    return is_keyed and all(isinstance(row, Mapping) for row in given.values())
+
+
+def _of_rows(given: Mapping[Any, Mapping[str, Any]], graph: Data) -> dict[Any, np.ndarray]:
+    """Return a vector for each id whose cells are given by column; a cell may be missing."""
+    names = dict.fromkeys(name for row in given.values() for name in row)
+    cells = {name: [row.get(name) for row in given.values()] for name in names}
+    try:
+        # By number, so that an id stays what it is, and 7 and "7" are two.
+        table = pa.table({**cells, "id": list(range(len(given)))})
+    except (pa.ArrowException, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise GraphError(f"the cells of a column must be of one kind: {reason}") from None
+    by_number = _of_frame(table, graph)
+    return {node: by_number[number] for number, node in enumerate(given)}
+
+
 def _of_frame(frame: Any, graph: Data) -> dict[Any, np.ndarray]:
     """Return a vector for each id, read as a file of the same content would be."""
     source = ArrowTable("the table of new nodes", arrow_table(frame))
-    rows = feature_rows(source, InputSettings(), with_labels=False)
+    preparing = preparation_of(graph) or FeatureSettings(scale="none")
+    rows = feature_rows(source, InputSettings(), False, preparing.text_columns)
     nodes = Nodes.of(rows.ids)
-    x = features(rows, nodes, "refuse", known_features(graph)).x.numpy()
+    x = features(rows, nodes, "refuse", preparing).x.numpy()
     indices = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]
     return {nodes.ids[index]: x[index] for index in indices}
 
@@ -112,7 +140,11 @@ class NewNode:
 
 
 def extend(
-    graph: Data, nodes: NodeIndex, features: NewFeatures, edges: Iterable[tuple[Any, Any]]
+    graph: Data,
+    nodes: NodeIndex,
+    features: NewFeatures,
+    edges: Iterable[tuple[Any, Any]],
+    side: Any = None,
 ) -> tuple[Data, dict[Any, int]]:
     """Return the graph with new nodes after its own, and the new nodes' numbers by their ids.
 
@@ -123,6 +155,8 @@ def extend(
             as the first of a pair.
         edges: pairs (new id, new or known id); each counts in both directions in an undirected
             graph, and has weight 1 in a weighted one.
+        side: of a bipartite graph the side of new nodes without edges, by its name or number; with
+            an edge they are on the other side than its end.
     """
     ids, keyed = features.ids, features.keyed
     if keyed and (known := next((node for node in ids if nodes.knows(node)), None)) is not None:
@@ -131,8 +165,32 @@ def extend(
     ends = (ends_of(edge, "an edge") for edge in edges)
     pairs = [(_head(own, head), _tail(own if keyed else {}, nodes, tail)) for head, tail in ends]
     added = torch.tensor(pairs, dtype=torch.long).view(-1, 2).t()
+    if added.size(1) and graph.get("triples") is not None:
+        raise UnsupportedError(
+            "edges of new nodes have no type, and this model was trained on types: leave them out"
+        )
     names = ids if keyed else list(map(NewNode, ids))
-    return _join(graph, torch.from_numpy(features.matrix), added, [*nodes.ids, *names]), own
+    sides = _sides(graph, len(ids), added, side)
+    x = torch.from_numpy(features.matrix)
+    return _join(graph, x, added, [*nodes.ids, *names], sides), own
+
+
+def _sides(graph: Data, count: int, added: Tensor, given: Any) -> Tensor | None:
+    """Return the sides of all nodes, old and new: the other one than that of an edge's end."""
+    if graph.get("side") is None:
+        if given is not None:
+            raise GraphError(f"side {given!r}: the graph is not bipartite, leave it out")
+        return None
+    names = graph.get("side_names") or ["0", "1"]
+    known = {name: number for number, name in enumerate(names)} | {"0": 0, "1": 1}
+    if given is not None and str(given) not in known:
+        raise GraphError(f"side must be {names[0]} or {names[1]}, got {given!r}")
+    new = torch.full((count,), -1 if given is None else known[str(given)])
+    side = torch.cat([graph.side, new.to(graph.side)])
+    for head, tail in added.t().tolist():
+        if side[tail] >= 0:
+            side[head] = 1 - side[tail]
+    return side
 
 
 def _head(own: dict[Any, int], head: Any) -> int:
@@ -146,16 +204,21 @@ def _tail(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
     return own[tail] if new else nodes.position(tail)
 
 
-def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any]) -> Data:
+def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | None) -> Data:
     if graph.undirected:
         added = torch.cat([added, added.flip(0)], dim=1)
-    weight = graph.edge_weight
+    weight, about = graph.edge_weight, graph.get("edge_attr")
+    if about is not None:
+        about = torch.cat([about, about.mean(dim=0).expand(added.size(1), -1)])
     return checked(
         Data(
             x=None if graph.x is None else torch.cat([graph.x, x]),
             edge_index=torch.cat([graph.edge_index, added], dim=1),
             edge_weight=None if weight is None else torch.cat([weight, torch.ones(added.size(1))]),
+            edge_attr=about,
             num_nodes=len(ids),
             node_ids=ids,
+            side=side,
+            triples=graph.get("triples"),
         )
     )

@@ -21,13 +21,15 @@ _MOST_SHOWN = 80
 class NodeIndex:
     """Hold ids and their numbers.
 
+    ``prefixes`` are those that keep the ids of a bipartite graph's two sides apart.
+
     >>> nodes = NodeIndex(["ann", "bob", "bobby"])
     >>> nodes.position("bob"), nodes.find("ob", 5)
     (1, ['bob', 'bobby'])
     """
 
-    def __init__(self, ids: Sequence[Any]) -> None:
-        self.ids = ids
+    def __init__(self, ids: Sequence[Any], prefixes: Sequence[str] = ()) -> None:
+        self.ids, self.prefixes = ids, prefixes
         self._numbers = {node: number for number, node in enumerate(ids)}
         if len(self._numbers) != len(ids):
             raise GraphError("two nodes have the same id: node_ids must be distinct")
@@ -73,8 +75,18 @@ class NodeIndex:
         numbers = dict.fromkeys([*same, *_first(begins, limit), *_first(contains, limit)])
         return [self.ids[number] for number in list(numbers)[:limit]]
 
-    def numbers_of(self, texts: pa.Array) -> np.ndarray:
-        """Return the numbers [n] of ids written as texts, -1 for what is no node."""
+    def numbers_of(self, texts: pa.Array, side: int | None = None) -> np.ndarray:
+        """Return the numbers [n] of ids written as texts, -1 for what is no node.
+
+        With a ``side`` whose ids have a prefix they may come without it.
+        """
+        numbers = self._index_in(texts)
+        if side is not None and self.prefixes:
+            whole = pc.binary_join_element_wise(pa.scalar(self.prefixes[side]), texts, "")
+            numbers = np.where(numbers < 0, self._index_in(whole), numbers)
+        return numbers
+
+    def _index_in(self, texts: pa.Array) -> np.ndarray:
         numbers: np.ndarray = pc.fill_null(pc.index_in(texts, self.texts), -1).to_numpy()
         return numbers.astype(np.int64)
 
@@ -106,6 +118,8 @@ class NodeIndex:
 
     def _near(self, node: Any) -> str:
         text = str(node)[:_MOST_SHOWN]
+        if both := [name for prefix in self.prefixes if self.knows(name := f"{prefix}{text}")]:
+            return f" (did you mean {' or '.join(both)}?)"
         if (similar := self.find(text, 1)) and text.strip():
             return f" (did you mean {similar[0]}?)"
         return hint(text, self.texts.to_pylist()) if len(self) <= _MOST_COMPARED else ""

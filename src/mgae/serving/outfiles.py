@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 
@@ -17,6 +18,7 @@ from mgae.data.atomic import write_atomically
 TABLES = (".parquet", ".csv")
 MATRICES = (*TABLES, ".npy")
 _ROWS_AT_ONCE = 8192
+_FORMULA = r"^[=+\-@\t\r]"  # what OWASP lists as the beginnings of a formula
 _Writer = Callable[[Path, pa.Schema], Any]
 
 
@@ -38,8 +40,24 @@ def check_out(
         raise ConfigError(f"{option} {path} is an input, which is never changed: name another file")
 
 
-def write_batches(path: Path, batches: Iterator[pa.RecordBatch]) -> int:
-    """Write at least one batch, and return the number of rows."""
+def print_batches(stream: IO[bytes], batches: Iterator[pa.RecordBatch], safe: bool = False) -> int:
+    """Write at least one batch as CSV to an open stream, and return the number of rows."""
+    rows, writer = 0, None
+    for batch in map(_without_formulas, batches) if safe else batches:
+        writer = writer or pacsv.CSVWriter(stream, batch.schema)
+        writer.write_batch(batch)
+        stream.flush()
+        rows += batch.num_rows
+    return rows
+
+
+def write_batches(path: Path, batches: Iterator[pa.RecordBatch], safe: bool = False) -> int:
+    """Write at least one batch, and return the number of rows.
+
+    ``safe`` puts an apostrophe before texts in a CSV file that a spreadsheet would compute.
+    """
+    if safe and path.suffix.lower() == ".csv":
+        batches = map(_without_formulas, batches)
     writers: dict[str, _Writer] = {".parquet": pq.ParquetWriter, ".csv": pacsv.CSVWriter}
     rows = 0
 
@@ -57,19 +75,29 @@ def write_batches(path: Path, batches: Iterator[pa.RecordBatch]) -> int:
     return rows
 
 
-def write_matrix(path: Path, ids: pa.Array, matrix: np.ndarray) -> None:
+def write_matrix(path: Path, ids: pa.Array, matrix: np.ndarray, safe: bool = False) -> None:
     """Write a row for each id: Parquet with a vector per row, CSV with a column per number, or npy.
 
     An npy file has no room for ids: they go into a file beside it, ``.ids.csv``.
     """
     if path.suffix.lower() == ".npy":
         write_atomically(path, lambda partial: _save(partial, matrix))
-        write_batches(path.with_suffix(".ids.csv"), iter([_named(node_id=ids)]))
+        write_batches(path.with_suffix(".ids.csv"), iter([_named(node_id=ids)]), safe)
         return
     build = _vectors if path.suffix.lower() == ".parquet" else _columns
     starts = range(0, max(1, len(ids)), _ROWS_AT_ONCE)
     parts = (slice(start, start + _ROWS_AT_ONCE) for start in starts)
-    write_batches(path, (build(ids[part], matrix[part]) for part in parts))
+    write_batches(path, (build(ids[part], matrix[part]) for part in parts), safe)
+
+
+def _without_formulas(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = {
+        name: pc.replace_substring_regex(column, _FORMULA, r"'\0")
+        if pa.types.is_string(column.type)
+        else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _vectors(ids: pa.Array, rows: np.ndarray) -> pa.RecordBatch:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 from torch_geometric.data import Data
 
-from mgae.core.errors import ConfigError, RunDirectoryError
+from mgae.core.errors import ConfigError, UnknownName
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.seeding import Generators
@@ -69,9 +69,10 @@ class Predictor:
         self.method, self.config, self.graph = method.eval(), config, graph
         self.calibrations = calibrations
         self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
-        self.nodes = NodeIndex(graph.node_ids)
+        self.nodes = NodeIndex(graph.node_ids, graph.get("side_prefixes") or ())
         self._answers = Answers(self.nodes, calibrations)
         self._message = MessageGraph.of(graph)
+        self._file_notes: list[str] = []
 
     @classmethod
     def load(cls, run_dir: str | Path, run: int = 0) -> Predictor:
@@ -80,12 +81,10 @@ class Predictor:
         config, graph = directory.config, directory.graph()
         split = directory.split(graph, MessageGraph.of(graph))
         method = build_method(config, split.message, Generators(config.seed)["init"])
-        try:
-            method.load_state_dict(directory.weights())
-        except RuntimeError as error:
-            reason = " ".join(str(error).split())
-            raise RunDirectoryError(f"{directory.path}: the weights do not fit: {reason}") from None
-        return cls.of(method, config, graph, split)
+        directory.load_weights(method)
+        predictor = cls.of(method, config, graph, split)
+        predictor._file_notes = directory.notes
+        return predictor
 
     @classmethod
     def of(cls, method: Method, config: RunConfig, graph: Data, split: LinkSplit) -> Predictor:
@@ -115,7 +114,7 @@ class Predictor:
     @property
     def notes(self) -> list[str]:
         """Return what the user should know."""
-        return self._answers.notes
+        return [*self._file_notes, *self._answers.notes]
 
     def knows(self, node: Any) -> bool:
         """Return whether there is a node of this id."""
@@ -152,6 +151,7 @@ class Predictor:
         exclude_known: bool = True,
         among: Iterable[Any] | None = None,
         exact: bool | None = None,
+        edge_type: str | None = None,
     ) -> list[Recommendation]:
         """Return the likeliest links of a node, the best first.
 
@@ -162,15 +162,35 @@ class Predictor:
             among: only of these nodes.
             exact: rank all nodes; False: candidates that the embedding proposes; None: all nodes
                 up to ``exact_up_to`` of them.
+            edge_type: links of this type, to nodes that have had one; all nodes are ranked.
         """
         require_positive("k", k)
         head = torch.tensor([self.nodes.position(node)])
-        if among is None:
-            (ranked,) = self._ranked(head, k, exclude_known, exact)
+        tails = None if among is None else torch.unique(self._numbers(among))
+        if edge_type is not None:
+            (ranked,) = self._ranked_by_type(head, k, exclude_known, edge_type, tails)
         else:
-            tails = torch.unique(self._numbers(among))
-            (ranked,) = self._ranking.exact(head, k, exclude_known, tails)
+            (ranked,) = self._ranked(head, k, exclude_known, exact, tails)
         return self._answers.recommendations(ranked)
+
+    def _ranked_by_type(
+        self, head: Tensor, k: int, exclude_known: bool, edge_type: str, among: Tensor | None
+    ) -> list[Ranked]:
+        """Rank the nodes that are at the other end of edges of a type, or ``among``."""
+        names = list(self.graph.get("type_names") or [])
+        if not self.method.typed or not names:
+            raise ConfigError(
+                f"edge type {edge_type!r}: this run has learned no types of edges: train with "
+                "--type-column and --method relational"
+            )
+        if edge_type not in names:
+            raise UnknownName("edge type", edge_type, names)
+        kind = names.index(edge_type)
+        source, target, number = self.graph.triples
+        of_kind = number == kind
+        receives = bool((target[of_kind] == head).any() and not (source[of_kind] == head).any())
+        tails = torch.unique((source if receives else target)[of_kind]) if among is None else among
+        return self._ranking.exact(head, k, exclude_known, tails, kind)
 
     def recommend_all(
         self,
@@ -178,17 +198,20 @@ class Predictor:
         exclude_known: bool = True,
         exact: bool | None = None,
         on_share: OnShare = lambda share: None,
+        among: Iterable[Any] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the likeliest links of every node, some nodes at a time.
 
         Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
-        ``on_share`` gets the share that is done.
+        ``on_share`` gets the share that is done; ``among`` are the only nodes to recommend.
         """
         require_positive("k", k)
         at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
+        tails = None if among is None else torch.unique(self._numbers(among))
         for start in range(0, self.num_nodes, at_once):
             heads = torch.arange(start, min(start + at_once, self.num_nodes))
-            yield self._answers.batch(heads, self._ranked(heads, k, exclude_known, exact))
+            ranked = self._ranked(heads, k, exclude_known, exact, tails)
+            yield self._answers.batch(heads, ranked)
             on_share(int(heads[-1] + 1) / self.num_nodes)
 
     def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
@@ -213,11 +236,16 @@ class Predictor:
         return draw_map(self.embed(), self.graph, most, self.config.seed, projection)
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
-        """Return the nodes whose embeddings point the same way, with their cosine."""
+        """Return the nodes whose embeddings point the same way, with their cosine.
+
+        In a bipartite graph they are of the node's own side.
+        """
         require_positive("k", k)
         number = self.nodes.position(node)
         cosines = self._unit @ self._unit[number]
         others = torch.cat([torch.arange(number), torch.arange(number + 1, self.num_nodes)])
+        if (side := self._message.side) is not None:
+            others = others[side[others] == side[number]]
         nearest = best(others, cosines[others], k)
         return list(zip(self._answers.ids(nearest.nodes), nearest.scores.tolist(), strict=True))
 
@@ -232,12 +260,15 @@ class Predictor:
         require_same_features(self.graph, other)
         return self.method.embed(MessageGraph.of(other)).detach().numpy()
 
-    def with_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> Predictor:
+    def with_new(
+        self, features: Any, edges: Iterable[tuple[Any, Any]] = (), side: Any = None
+    ) -> Predictor:
         """Return a predictor for the graph with new nodes added, not trained again.
 
-        ``features`` has a vector for each new id; ``edges`` are pairs (new id, new or known id).
+        ``features`` has a vector for each new id; ``edges`` are pairs (new id, new or known id);
+        ``side`` is as of `recommend_new`.
         """
-        return self._extend(features, edges)[0]
+        return self._extend(features, edges, side)[0]
 
     def embed_new(self, features: Any, edges: Iterable[tuple[Any, Any]] = ()) -> np.ndarray:
         """Return embeddings [m, width] of nodes that were not there in training.
@@ -250,31 +281,46 @@ class Predictor:
         Raises:
             UnsupportedError: if the model has learned an embedding table of its own nodes.
         """
-        predictor, new = self._extend(features, edges)
+        predictor, new = self._extend(features, edges, None)
         return predictor._embedding[list(new.values())].numpy().copy()
 
     def recommend_new(
-        self, features: Any, edges: Iterable[tuple[Any, Any]] = (), k: int = 10
+        self,
+        features: Any,
+        edges: Iterable[tuple[Any, Any]] = (),
+        k: int = 10,
+        side: Any = None,
     ) -> dict[Any, list[Recommendation]]:
-        """Return the likeliest links of each new id to known nodes; arguments as of `embed_new`."""
+        """Return the likeliest links of each new id to known nodes; arguments as of `embed_new`.
+
+        ``side`` names the side of new nodes that have no edges, as the column of a bipartite graph
+        is called: a new user gets items.
+        """
         require_positive("k", k)
-        predictor, new = self._extend(features, edges)
+        predictor, new = self._extend(features, edges, side)
         heads = torch.tensor(list(new.values()), dtype=torch.long)
         ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
         return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
 
     def _extend(
-        self, features: Any, edges: Iterable[tuple[Any, Any]]
+        self, features: Any, edges: Iterable[tuple[Any, Any]], side: Any
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        graph, new = extend(self.graph, self.nodes, NewFeatures.of(features, self.graph), edges)
+        given = NewFeatures.of(features, self.graph)
+        graph, new = extend(self.graph, self.nodes, given, edges, side)
         return Predictor(self.method, self.config, graph, self.calibrations), new
 
     def _ranked(
-        self, heads: Tensor, k: int, exclude_known: bool, exact: bool | None
+        self,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool,
+        exact: bool | None,
+        among: Tensor | None = None,
     ) -> list[Ranked]:
-        if self.ranks_all(exact) or (self._ranking.listed and not exclude_known):
-            return self._ranking.exact(heads, k, exclude_known)
+        listed_known = self._ranking.listed and not exclude_known
+        if among is not None or self.ranks_all(exact) or listed_known:
+            return self._ranking.exact(heads, k, exclude_known, among)
         return self._ranking.proposed(heads, k, exclude_known, self._count(k))
 
     def _count(self, k: int) -> int:
@@ -285,9 +331,23 @@ class Predictor:
         encoded = self.method.encode(self._message)
         neighbors = Neighbors(self.known_edges)
         listed = self.method.shortlists and self._message.undirected
+        known = self.graph.get("negatives")
+        ruled_out = None if known is None else self._neighbors_by(known)
         return Ranking(
-            self.method, encoded, neighbors, self.num_nodes, lambda: self._embedding, listed
+            self.method,
+            encoded,
+            neighbors,
+            self.num_nodes,
+            lambda: self._embedding,
+            listed,
+            ruled_out,
+            self._message.sides,
         )
+
+    def _neighbors_by(self, pairs: Tensor) -> Neighbors:
+        """Return the nodes that each node is paired with in ``pairs`` [2, n]."""
+        no_edge = torch.zeros(self._message.edge_index.size(1), dtype=torch.bool)
+        return Neighbors(joined(self._message.only(no_edge), pairs))
 
     @property
     def known_edges(self) -> MessageGraph:

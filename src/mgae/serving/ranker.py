@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 
 from mgae.core.methods.base import Method
+from mgae.core.methods.relational import RelationalAutoencoder
+from mgae.core.sides import Sides
 from mgae.serving.candidates import Candidates, Neighbors
 
 
@@ -25,13 +27,15 @@ class Ranked:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Order nodes by a method's score; the head itself is never among them.
+    """Order nodes by a method's score; neither the head nor its side is ever among them.
 
     Attributes:
         encoded: what the method made of the graph.
         neighbors: what to leave out if known edges are not wanted.
         embed: the embedding of all nodes, for candidates of a method without a decoder.
         listed: whether candidates are the method's own shortlists.
+        ruled_out: what to leave out always, known to be no edges; or None.
+        sides: of a bipartite graph: a head gets tails of the other side only.
     """
 
     method: Method
@@ -40,17 +44,44 @@ class Ranking:
     num_nodes: int
     embed: Callable[[], Tensor]
     listed: bool = False
+    ruled_out: Neighbors | None = None
+    sides: Sides | None = None
 
     def exact(
-        self, heads: Tensor, k: int, exclude_known: bool = True, among: Tensor | None = None
+        self,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool = True,
+        among: Tensor | None = None,
+        kind: int | None = None,
     ) -> list[Ranked]:
-        """Return the best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n]."""
+        """Return the best ``k`` for each of ``heads`` [h], of all nodes or of ``among`` [n].
+
+        ``kind`` asks for edges of one type, of a method that tells them apart.
+        """
+        if among is None and self.sides is not None:
+            return self._across(self.sides, heads, k, exclude_known, kind)
         tails = torch.arange(self.num_nodes) if among is None else among
-        scores = self.method.score_tails(self.encoded, heads, tails)
+        if kind is None:
+            scores = self.method.score_tails(self.encoded, heads, tails)
+        else:
+            assert isinstance(self.method, RelationalAutoencoder)
+            scores = self.method.score_typed_tails(self.encoded, heads, tails, kind)
         return [
             self._best(head, tails, row, k, exclude_known)
             for head, row in zip(heads.tolist(), scores, strict=True)
         ]
+
+    def _across(
+        self, sides: Sides, heads: Tensor, k: int, exclude_known: bool, kind: int | None
+    ) -> list[Ranked]:
+        """Score the heads of each side with the other side alone."""
+        ranked: dict[int, Ranked] = {}
+        for side in sides.of[heads].unique():
+            some = heads[sides.of[heads] == side]
+            rows = self.exact(some, k, exclude_known, sides.opposite(int(some[0])), kind)
+            ranked.update(zip(some.tolist(), rows, strict=True))
+        return [ranked[head] for head in heads.tolist()]
 
     def proposed(
         self, heads: Tensor, k: int, exclude_known: bool = True, count: int = 500
@@ -89,12 +120,16 @@ class Ranking:
     @cached_property
     def candidates(self) -> Candidates:
         """Propose candidates; made when first needed."""
-        return Candidates(self.method, self.encoded, self.neighbors, self.embed)
+        return Candidates(self.method, self.encoded, self.neighbors, self.embed, self.sides)
 
     def _best(
         self, head: int, tails: Tensor, scores: Tensor, k: int, exclude_known: bool
     ) -> Ranked:
         left_out = tails == head
+        if self.sides is not None and int(self.sides.of[head]) >= 0:
+            left_out |= ~self.sides.across(torch.tensor(head), tails)
+        if self.ruled_out is not None:
+            left_out |= torch.isin(tails, self.ruled_out.of(head))
         if exclude_known:
             left_out |= torch.isin(tails, self.neighbors.of(head))
         kept = (~left_out).nonzero().squeeze(1)

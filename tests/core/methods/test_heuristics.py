@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,6 +20,7 @@ from mgae.core import (
     SAGE,
     AdamicAdar,
     CommonNeighbors,
+    Jaccard,
     Method,
     PersonalizedPageRank,
     RandomInit,
@@ -268,7 +270,7 @@ def test_many_heads_are_scored_as_few_are(monkeypatch: pytest.MonkeyPatch) -> No
     graph = toy_graph()
     pairs = [(u, v) for u in range(20) for v in range(20) if u != v]
     whole = rank(graph, pairs)
-    monkeypatch.setattr(heuristics, "_HEADS_AT_ONCE", 3)
+    monkeypatch.setattr(heuristics, "HEADS_AT_ONCE", 3)
     assert rank(graph, pairs) == pytest.approx(whole, rel=1e-5)
 
 
@@ -297,3 +299,36 @@ def test_a_score_of_pairs_has_no_embeddings(name: str) -> None:
     graph = toy_graph()
     with pytest.raises(UnsupportedError, match=f"'{name}' has no node embeddings"):
         build(name, graph).embed(graph)
+
+
+@pytest.mark.parametrize("method", [CommonNeighbors(), AdamicAdar(), Jaccard()])
+def test_a_star_of_many_leaves_takes_no_memory_of_its_center(method: Method) -> None:
+    """Cut by pairs alone, each of them would copy the center's 100,000 neighbors."""
+    leaves = 100_000
+    center = torch.zeros(leaves, dtype=torch.long)
+    edges = torch.stack([center, torch.arange(1, leaves + 1)])
+    graph = MessageGraph.of(checked(Data(edge_index=edges, num_nodes=leaves + 1)))
+    pairs = torch.stack([center, torch.arange(1, leaves + 1)])
+    pairs = torch.cat([pairs, torch.tensor([[1, 5], [2, 5]])], dim=1)
+    encoded = method.encode(graph)
+    tracemalloc.start()
+    scores = method.score_links(encoded, pairs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 2**20
+    assert scores[:-2].max() == 0
+    assert (scores[-2:] > 0).all()
+
+
+def test_overlap_in_chunks_is_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = toy_graph(num_nodes=30, num_edges=120)
+    pairs = torch.combinations(torch.arange(30), 2).t()
+    method = AdamicAdar()
+    encoded = method.encode(graph)
+    whole = method.score_links(encoded, pairs)
+    product = encoded @ method._weighted(encoded).T
+    expected = torch.from_numpy(product.toarray())[pairs[0], pairs[1]].float()
+    assert torch.allclose(whole, expected)
+    monkeypatch.setattr("mgae.core.methods.heuristics._NEIGHBORS_AT_ONCE", 7)
+    assert torch.equal(method.score_links(encoded, pairs), whole)
+    assert method.score_links(encoded, pairs[:, :0]).shape == (0,)

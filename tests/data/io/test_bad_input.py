@@ -93,10 +93,10 @@ REFUSED = {
         "(leave a cell empty where there is none)",
         features="id,f,g\na,1,1\nb,1,2\nc,2,-inf\n",
     ),
-    "a feature above single floats": Case(
-        "{features}, line 2: column 'f' must hold finite numbers, got 1e+300 "
+    "a feature that is infinite": Case(
+        "{features}, line 2: column 'f' must hold finite numbers, got inf "
         "(leave a cell empty where there is none)",
-        features="id,f\na,1e300\nb,2\nc,3\n",
+        features="id,f\na,1e999\nb,2\nc,3\n",
     ),
     "a NaN in Parquet": Case(
         "{features}, row 2: column 'f' must hold finite numbers, got nan "
@@ -112,7 +112,8 @@ REFUSED = {
         "{features} has no column beside 'id', the ids", features="id\na\nb\nc\n"
     ),
     "no feature values": Case(
-        "{features} has no values beside the ids", features="id,f\na,\nb,NA\nc,\n"
+        "{features} has no features beside the ids: column 'f' left out: it is empty",
+        features="id,f\na,\nb,NA\nc,\n",
     ),
     "a duplicate feature row": Case(
         "{features}, line 4: a second row for the id a", features="id,f\na,1\nb,2\na ,3\nc,1\n"
@@ -204,7 +205,8 @@ REFUSED = {
         features="id,f\n1,0\n2,0\n-9223372036854775809,0\n",
     ),
     "a negative weight": Case(
-        "{edges}, line 3: the weight must be a finite number ≥ 0, got -0.5",
+        "{edges}, line 3: the weight must be a finite number ≥ 0, got -0.5 "
+        "(--weights abs or drop takes negative ones)",
         edges="source,target,weight\na,b,1\nb,c,-0.5\n",
     ),
     "a weight that is no number": Case(
@@ -309,11 +311,11 @@ HANDLED = {
     "no ending": Case("", name="edges"),
     "an id in features that no edge has": Case(
         "{features}: 1 id without an edge, kept as isolated: x",
-        features="id,f\na,1\nb,2\nx,4\nc,3\n",
+        features="id,f\na,1\nb,0\nx,1\nc,0\n",
     ),
     "a node without features, filled": Case(
         "{features}: 1 node without features, set to zero: c",
-        features="id,f\na,1\nb,2\n",
+        features="id,f\na,1\nb,0\n",
         options={"missing": "zero"},
     ),
 }

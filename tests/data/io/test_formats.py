@@ -248,7 +248,7 @@ REFUSED = {
     "ragged.mtx": (write(f"{REAL}4 4 1\n1 2\n"), "line 3: expected 3 fields as elsewhere, got 2"),
     "negative.mtx": (
         write(f"{REAL}4 4 1\n1 2 -1\n"),
-        "negative.mtx, line 3: the weight must be a finite number ≥ 0, got -1.0",
+        r"negative.mtx, entry \(1, 2\): the weight must be a finite number ≥ 0, got -1.0",
     ),
     "rectangle.mtx": (write(f"{REAL}4 5 1\n1 2 1\n"), "must be square, got 4 × 5"),
     "packed.mtx": (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyarrow import feather
 
 from mgae.core.errors import GraphError
-from mgae.data.io.sniffing import Hints
+from mgae.data.io.headers import Hints
 from mgae.data.io.tables import ArrowTable, Table, find_column, open_table
 
 EDGES = Hints(known=frozenset({"source", "target", "weight"}), needed=2)
@@ -145,7 +145,7 @@ HEADERS = {
     "numbers below": ("who,whom\n1,2\n", EDGES, True),
     "fractions below": ("who,whom,much\na,b,0.5\nc,d,-1e3\n", EDGES, True),
     "numbers everywhere": ("1,2\n3,4\n", EDGES, False),
-    "texts everywhere": ("who,whom\na,b\n", EDGES, False),
+    "texts everywhere": ("wer,wen\na,b\n", EDGES, False),
     "texts, forced": ("who,whom\na,b\n", Hints("yes"), True),
     "known names, forced": ("source,target\na,b\n", Hints("no", EDGES.known, 2), False),
     "a missing number above numbers": ("a,NA\nb,3\n", EDGES, False),

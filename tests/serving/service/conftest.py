@@ -13,14 +13,26 @@ from tests.conftest import toy_data
 from tests.serving.test_predictor import fitted
 
 # What a person may call her nodes; each has broken some web service.
-ODD_IDS = ["a/b", "a%2Fb", "x/similar", "<b>bold</b>", "Zoë & Åse", "100%", "?#&=", " ", "日本"]
+ODD_IDS = [
+    "a/b",
+    "a%2Fb",
+    "x/similar",
+    "<b>bold</b>",
+    "Zoë & Åse",
+    "100%",
+    "?#&=",
+    " ",
+    "日本",
+    ".",
+    "..",
+]
 
 
 @pytest.fixture(scope="session")
 def predictor() -> Predictor:
     data = toy_data(num_nodes=60, num_edges=150)
     data.node_ids = [*ODD_IDS, *(f"n{number}" for number in range(len(ODD_IDS), 60))]
-    data.node_ids[-1] = "n" * 1600  # longer than may be asked for, and still in answers
+    data.node_ids[-1] = "n" * 1000  # the longest that a graph may have
     return fitted(data)
 
 

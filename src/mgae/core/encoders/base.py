@@ -166,7 +166,7 @@ class Encoder(nn.Module, ABC):
     An encoder that also has `propagate_along` can be trained on sampled neighborhoods.
     """
 
-    samplable: ClassVar[bool] = False
+    samplable: bool = False
     inputs: Inputs
     hidden_channels: int
     num_layers: int
@@ -207,6 +207,8 @@ class LayeredEncoder(Encoder):
         act_last: whether the last layer has an activation too.
         drop_outputs: whether the decoder too reads a layer after its dropout.
         inputs: where x comes from; the graph's features unless given.
+        edge_channels: E, the width of the edges' features; a message of a neighbor is then
+            W h + V e of the edge e, so that V times the mean of e is added to a layer.
     """
 
     samplable = True
@@ -225,9 +227,13 @@ class LayeredEncoder(Encoder):
         act_last: bool = True,
         drop_outputs: bool = False,
         inputs: Inputs | None = None,
+        edge_channels: int = 0,
     ) -> None:
         super().__init__()
         self.hidden_channels, self.num_layers = hidden_channels, num_layers
+        self.edge_channels = edge_channels
+        if edge_channels:
+            self.samplable = False  # a sampled neighborhood has no features of edges
         self.dropout, self.drop_outputs = dropout, drop_outputs
         self.inputs = NodeFeatures(in_channels) if inputs is None else inputs
         widths = [in_channels] + [hidden_channels] * (num_layers - 1)
@@ -236,6 +242,10 @@ class LayeredEncoder(Encoder):
         self.acts = nn.ModuleList(ACTIVATIONS[act]() for _ in widths)
         if not act_last:
             self.acts[-1] = nn.Identity()
+        maps = range(num_layers if edge_channels else 0)
+        self.edge_maps = nn.ModuleList(
+            nn.Linear(edge_channels, hidden_channels, bias=False) for _ in maps
+        )
 
     @abstractmethod
     def make_layer(self, in_channels: int, out_channels: int) -> nn.Module:
@@ -245,12 +255,20 @@ class LayeredEncoder(Encoder):
         self, x: Factor, graph: MessageGraph, generator: torch.Generator | None
     ) -> list[Tensor]:
         """Return every layer's output; ``x`` needs but be multiplied."""
-        return self.propagate_along([graph.adjacency] * len(self.layers), x, generator)
+        means = graph.edge_means if self.edge_channels else None
+        return self.propagate_along([graph.adjacency] * len(self.layers), x, generator, means)
 
     def propagate_along(
-        self, adjacencies: Sequence[Adjacency], h: Factor, generator: torch.Generator | None
+        self,
+        adjacencies: Sequence[Adjacency],
+        h: Factor,
+        generator: torch.Generator | None,
+        edge_means: Tensor | None = None,
     ) -> list[Tensor]:
-        """Return every layer's output from the inputs ``h``, each layer along edges of its own."""
+        """Return every layer's output from the inputs ``h``, each layer along edges of its own.
+
+        ``edge_means`` [num_nodes, E] are the mean features of the edges into a node.
+        """
         outputs: list[Tensor] = []
         parts = zip(self.layers, self.norms, self.acts, adjacencies, strict=True)
         for layer, norm, act, adjacency in parts:
@@ -258,5 +276,8 @@ class LayeredEncoder(Encoder):
                 h = dropout(outputs[-1], self.dropout, generator)
                 if self.drop_outputs:
                     outputs[-1] = h
-            outputs.append(act(norm(layer(h, adjacency)[: adjacency.num_receivers])))
+            received = layer(h, adjacency)[: adjacency.num_receivers]
+            if edge_means is not None:
+                received = received + self.edge_maps[len(outputs)](edge_means)
+            outputs.append(act(norm(received)))
         return outputs

@@ -96,7 +96,7 @@ class Evidence:
         self, graph: MessageGraph, features: FeatureViews | None = None, rank: int = 64
     ) -> None:
         self.adjacency: sp.csr_array = edge_matrix(graph).astype(np.float32)
-        self.num_nodes = graph.num_nodes
+        self.num_nodes, self.sides = graph.num_nodes, graph.sides
         self.degree = np.diff(self.adjacency.indptr).astype(np.float32)
         self.root = np.sqrt(np.maximum(self.degree, 1))
         inverse = sp.diags_array((1 / self.root).astype(np.float32))
@@ -286,6 +286,9 @@ class _Block:
         num_nodes = self.evidence.num_nodes
         blocked = torch.from_numpy(np.ascontiguousarray(self.adjacent.T))
         blocked[torch.arange(len(self.heads)), torch.from_numpy(self.heads)] = True
+        if (sides := self.evidence.sides) is not None:
+            heads = torch.from_numpy(self.heads).unsqueeze(1)
+            blocked |= ~sides.across(heads, torch.arange(num_nodes))
         keys = []
         for scores in self._scores():
             allowed = torch.from_numpy(scores).masked_fill_(blocked, 0)

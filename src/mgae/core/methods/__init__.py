@@ -25,6 +25,7 @@ from mgae.core.methods.heuristics import (
 from mgae.core.methods.infomax import DeepGraphInfomax, GraphInfoClust
 from mgae.core.methods.lightgcn import LightGCN
 from mgae.core.methods.masked import MaskedGraphAutoencoder, MaskGAE
+from mgae.core.methods.relational import RelationalAutoencoder
 from mgae.core.methods.walks import DeepWalk, Node2Vec
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "ProNE",
     "RandomInit",
     "RawFeatures",
+    "RelationalAutoencoder",
     "ResourceAllocation",
     "Spectral",
     "Stage",

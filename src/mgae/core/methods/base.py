@@ -80,6 +80,7 @@ class Method(nn.Module, ABC):
 
     trains: ClassVar[bool] = True
     samplable: ClassVar[bool] = False  # whether it can train on sampled neighborhoods
+    typed: ClassVar[bool] = False  # whether it also scores triples (head, tail, type of edge)
     shortlists: ClassVar[bool] = False  # whether `shortlist` proposes tails; then no others rank
     name = ""  # what error messages call it
 
@@ -146,4 +147,5 @@ class Method(nn.Module, ABC):
     def reset_parameters(self) -> None:
         """Draw every parameter anew."""
         for child in self.children():
-            cast(Any, child).reset_parameters()
+            for module in child if isinstance(child, nn.ModuleList) else [child]:
+                cast(Any, module).reset_parameters()

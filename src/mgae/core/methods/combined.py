@@ -37,9 +37,8 @@ PARTS = ("link", "rank", "network")
 # Columns that are heuristics by themselves: the higher, the likelier.
 HEURISTICS = ("common neighbors", "adamic-adar", "resource allocation", "l3", "pagerank", "katz")
 _RANKED_EDGES = 500  # validation edges whose ends have their shortlists scored
-_TOP = 10
 _SHARES = (0.25, 0.5, 0.75, 1.0)  # of the way from the evidence to the fitted weights
-_DOUBT = 0.5  # standard errors by which a gain over the evidence alone counts less
+_DOUBT = 1.0  # standard errors by which a gain over the evidence alone counts less
 _PENALTY = 1e-3
 _DRAWS = 200  # of the bootstrap
 _EVIDENCE_SETTINGS = {
@@ -183,6 +182,11 @@ class CombinedModel(Method):
             return
         self.link_weights.copy_(_only(LINK, len(self.link_weights)))
         self.rank_weights.copy_(_only(RANK, len(self.rank_weights)))
+        # A split may have taken a node's last edge, which the graph that is asked about has.
+        degree = torch.bincount(graph.edge_index.flatten(), minlength=graph.num_nodes)
+        positives, negatives = (
+            pairs[:, (degree[pairs] > 0).all(dim=0)] for pairs in (positives, negatives)
+        )
         if not (positives.size(1) and negatives.size(1)):
             return
         encoded = self.encode(graph)
@@ -256,8 +260,9 @@ def _choose_rank(contests: Contests, values: Tensor, columns: list[int]) -> Tens
     drawn = _drawn(len(contests.edge), torch.Generator().manual_seed(0))
 
     def merit(weights: Tensor) -> tuple[float, Tensor]:
-        hits = (contests.ranks(values @ weights) <= _TOP).double()
-        return float(hits.mean()), hits[drawn].mean(dim=1)
+        # Discounted by the logarithm of the rank: whether it is below ten is too rough a measure.
+        gain = 1 / torch.log2(1 + contests.ranks(values @ weights))
+        return float(gain.mean()), gain[drawn].mean(dim=1)
 
     return _best(choices, [merit(weights) for weights in choices])
 

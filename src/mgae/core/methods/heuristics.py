@@ -25,13 +25,14 @@ from mgae.core.ops.sparse import SparseMatrix
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Columns = NDArray[np.floating[Any]]
-_PAIRS_AT_ONCE = 65536
-_HEADS_AT_ONCE = 64  # so that their columns stay in the cache
+_NEIGHBORS_AT_ONCE = 1 << 18  # of the pairs in a chunk; the largest node alone may have more
+OVERLAP_BYTES = 64 * _NEIGHBORS_AT_ONCE  # what a chunk of pairs takes
+HEADS_AT_ONCE = 64  # so that their columns stay in the cache
 _POWER_ROUNDS = 100
 
 
 class NeighborOverlap(Method):
-    """Σ over common neighbors z of weight(degree of z)."""
+    """Σ over common neighbors z of weight(degree of z); two sides of a graph never have one."""
 
     trains: ClassVar[bool] = False
 
@@ -41,14 +42,29 @@ class NeighborOverlap(Method):
 
     def encode(self, graph: MessageGraph) -> sp.csr_array:
         """Return the edges as a matrix."""
+        if graph.side is not None:
+            raise UnsupportedError(
+                f"method {self.name!r} counts common neighbors, and in a bipartite graph the ends "
+                "of an edge have none: use 'l3'"
+            )
         return edge_matrix(graph)
 
     def score_links(self, encoded: sp.csr_array, pairs: Tensor) -> Tensor:
-        """Return a row product per pair."""
-        weighted = self._weighted(encoded)
+        """Look up the neighbors of each pair's smaller end among those of the larger one.
+
+        A star's center is the larger end of all its pairs: neither time nor memory follow its
+        degree.
+        """
+        degree, weight = np.diff(encoded.indptr), self._weights(encoded)
+        head, tail = pairs.numpy()
+        swap = degree[tail] < degree[head]
+        small, large = np.where(swap, tail, head), np.where(swap, head, tail)
+        keys = _edge_keys(encoded)
+        chunks = np.cumsum(degree[small], dtype=np.int64) // _NEIGHBORS_AT_ONCE
+        cuts = np.flatnonzero(np.diff(chunks)) + 1
         scores = [
-            np.asarray(encoded[heads].multiply(weighted[tails]).sum(axis=1)).ravel()
-            for heads, tails in (chunk.numpy() for chunk in pairs.split(_PAIRS_AT_ONCE, dim=1))
+            _shared_weight(encoded, keys, weight, *ends)
+            for ends in zip(np.split(small, cuts), np.split(large, cuts), strict=True)
         ]
         return torch.from_numpy(np.concatenate(scores)).float()
 
@@ -59,9 +75,33 @@ class NeighborOverlap(Method):
 
     def _weighted(self, encoded: sp.csr_array) -> sp.csr_array:
         """Return the edges, each with what its target counts as a common neighbor."""
+        return sp.csr_array(encoded @ sp.diags_array(self._weights(encoded)))
+
+    def _weights(self, encoded: sp.csr_array) -> Floats:
+        """Return what each node counts as a common neighbor [n]."""
         # A node with one edge is nobody's common neighbor; 2 keeps its logarithm from zero.
-        degree = np.maximum(np.asarray(encoded.sum(axis=0), dtype=np.float64).ravel(), 2)
-        return sp.csr_array(encoded @ sp.diags_array(self.weight(degree)))
+        return self.weight(np.maximum(_degree(encoded), 2))
+
+
+def _edge_keys(edges: sp.csr_array) -> Indices:
+    """Return row · n + column of each entry, sorted."""
+    rows = np.repeat(np.arange(edges.shape[0], dtype=np.int64), np.diff(edges.indptr))
+    return rows * edges.shape[0] + edges.indices
+
+
+def _shared_weight(
+    edges: sp.csr_array, keys: Indices, weight: Floats, small: Indices, large: Indices
+) -> Floats:
+    """Return the summed weight of the neighbors that each ``small`` [n] and ``large`` [n] share."""
+    count = np.diff(edges.indptr)[small]
+    pair = np.repeat(np.arange(small.size), count)
+    first = np.repeat(edges.indptr[small] - np.concatenate([[0], np.cumsum(count)[:-1]]), count)
+    between = edges.indices[first + np.arange(pair.size)]
+    wanted = large[pair] * edges.shape[0] + between
+    index = np.minimum(np.searchsorted(keys, wanted), max(keys.size - 1, 0))
+    shared = keys[index] == wanted if keys.size else np.zeros(0, bool)
+    total = np.bincount(pair[shared], weight[between[shared]], minlength=small.size)
+    return total.astype(np.float64, copy=False)
 
 
 class CommonNeighbors(NeighborOverlap):
@@ -195,8 +235,8 @@ class HeadwiseHeuristic(Method):
         self._require_affordable(heads.size * encoded.nnz * self.rounds)
         columns = self.columns(encoded)
         scores = np.zeros(head.size)
-        for start in range(0, heads.size, _HEADS_AT_ONCE):
-            some = heads[start : start + _HEADS_AT_ONCE]
+        for start in range(0, heads.size, HEADS_AT_ONCE):
+            some = heads[start : start + HEADS_AT_ONCE]
             here = np.flatnonzero((row >= start) & (row < start + some.size))
             scores[here] = columns(some)[tail[here], row[here] - start]
         return torch.from_numpy(scores * self.scale(encoded, head, tail)).float()
@@ -206,8 +246,8 @@ class HeadwiseHeuristic(Method):
         self._require_affordable(heads.numel() * encoded.nnz * self.rounds)
         columns, at = self.columns(encoded), tails.numpy()
         scores = np.zeros((heads.numel(), at.size))
-        for start in range(0, heads.numel(), _HEADS_AT_ONCE):
-            some = heads.numpy()[start : start + _HEADS_AT_ONCE]
+        for start in range(0, heads.numel(), HEADS_AT_ONCE):
+            some = heads.numpy()[start : start + HEADS_AT_ONCE]
             scale = self.scale(encoded, some[:, None], at)
             scores[start : start + some.size] = columns(some)[at].T * scale
         return torch.from_numpy(scores).float()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from mgae.core.errors import TrainingError, UnsupportedError
+from mgae.core.errors import RunDirectoryError, TrainingError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method, Stage
 from mgae.core.seeding import Generators
@@ -72,6 +72,7 @@ def fit(
     clip: float = 1.0,
     schedule: str = "constant",
     eval_every: int = 1,
+    budget: float | None = None,
     validate: Callable[[], float] | None = None,
     generators: Generators | int = 0,
     checkpoints: CheckpointStore | None = None,
@@ -88,6 +89,7 @@ def fit(
         clip: largest gradient norm of a module; 0: any.
         schedule: "constant", or "cosine": the rate falls to zero over the epochs.
         eval_every: epochs between two validations.
+        budget: seconds after which no further epoch begins; the schedule follows them too.
         validate: returns the score that picks the epoch; without it the lowest loss does, and the
             weights are those that its step led to.
         generators: the named generators, or a seed for them.
@@ -111,10 +113,14 @@ def fit(
         "clip": clip,
         "schedule": schedule,
         "eval_every": eval_every,
+        "budget": budget,
     }
+    started = time.perf_counter()
     *earlier, last = method.stages(graph, generators)
     for stage in earlier:  # short ones: a training that is resumed takes them again
-        _run_stage(stage, graph, {**settings, **stage.settings}, generators)
+        _run_stage(stage, graph, {**settings, "budget": None, **stage.settings}, generators)
+    if budget is not None:
+        settings["budget"] = max(0.0, budget - (time.perf_counter() - started))
     result = _run_stage(
         last, graph, {**settings, **last.settings}, generators, validate, checkpoints, on_epoch
     )
@@ -135,15 +141,29 @@ def _run_stage(
     method, epochs, schedule = stage.method, settings["epochs"], settings["schedule"]
     stepper = Stepper(method, settings["learning_rate"], settings["weight_decay"], settings["clip"])
     patience = epochs if stage.keep_last else settings["patience"]
-    state = State(stepper, generators, epochs, patience, settings["eval_every"], stage.keep_last)
+    state = State(
+        stepper,
+        generators,
+        epochs,
+        patience,
+        settings["eval_every"],
+        stage.keep_last,
+        settings["budget"],
+    )
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
-        state.restore(saved)
+        try:
+            state.restore(saved)
+        except (LookupError, ValueError, TypeError, RuntimeError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise RunDirectoryError(
+                f"the checkpoint does not fit this training: {reason}"
+            ) from None
         for record in state.history:
             on_epoch(record)
     try:
         while not state.finished:
             if schedule == "cosine":
-                stepper.scale_rates((1 + math.cos(math.pi * len(state.history) / epochs)) / 2)
+                stepper.scale_rates((1 + math.cos(math.pi * state.progress)) / 2)
             loss = state.run_epoch(graph)
             state.finish_epoch(loss, validate)
             on_epoch(state.history[-1])
@@ -206,10 +226,11 @@ class State:
         patience: int,
         eval_every: int,
         keep_last: bool = False,
+        budget: float | None = None,
     ) -> None:
         self.method, self.stepper, self.generators = stepper.method, stepper, generators
         self.epochs, self.patience, self.eval_every = epochs, patience, eval_every
-        self.keep_last = keep_last
+        self.keep_last, self.budget = keep_last, budget
         self.history: list[EpochRecord] = []
         self.best_epoch, self.best_score = 0, -math.inf
         self.best_weights = _copied(self.method.state_dict())
@@ -217,9 +238,22 @@ class State:
 
     @property
     def finished(self) -> bool:
-        """Out of epochs or out of patience."""
+        """Out of epochs, of time or of patience."""
         tired = self._last_judged - self.best_epoch >= self.patience
-        return len(self.history) >= self.epochs or (tired and self.best_epoch > 0)
+        return self.progress >= 1 or (tired and self.best_epoch > 0)
+
+    @property
+    def progress(self) -> float:
+        """The share of the epochs, or of the time if that is larger, that has passed."""
+        epochs = len(self.history) / self.epochs
+        if self.budget is None or not self.history:
+            return epochs
+        return max(epochs, self.seconds / max(self.budget, 1e-9))
+
+    @property
+    def seconds(self) -> float:
+        """Since the training began, in this process and those before."""
+        return self.seconds_before + time.perf_counter() - self.started
 
     @property
     def _last_judged(self) -> int:
@@ -248,7 +282,7 @@ class State:
     def finish_epoch(self, loss: float, validate: Callable[[], float] | None) -> None:
         """Validate if it is time to, and keep the best weights."""
         epoch = len(self.history) + 1
-        due = epoch % self.eval_every == 0 or epoch == self.epochs
+        due = epoch % self.eval_every == 0 or epoch == self.epochs or self._ends_by_time
         score = validate() if validate is not None and due else None
         if score is not None:
             self._check_finite("validation score", score)
@@ -259,6 +293,10 @@ class State:
         if merit is not None and (merit > self.best_score or self.keep_last):
             self.best_epoch, self.best_score = epoch, merit
             self.best_weights = _copied(self.method.state_dict())
+
+    @property
+    def _ends_by_time(self) -> bool:
+        return self.budget is not None and self.seconds >= self.budget
 
     def snapshot(self) -> Snapshot:
         """Copy all that is needed to go on from here."""
@@ -274,7 +312,7 @@ class State:
                 "history": [asdict(record) for record in self.history],
                 "best_epoch": self.best_epoch,
                 "best_score": None if self.best_epoch == 0 else self.best_score,
-                "seconds": self.seconds_before + time.perf_counter() - self.started,
+                "seconds": self.seconds,
             },
         )
 

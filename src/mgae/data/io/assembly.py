@@ -8,13 +8,20 @@ import pyarrow.compute as pc
 from torch_geometric.data import Data
 
 from mgae.data.checks import checked
-from mgae.data.features import KnownFeatures, features
-from mgae.data.ids import Nodes, counted, listed
+from mgae.data.columns.choices import FeatureSettings
+from mgae.data.features import Preparation, features
+from mgae.data.ids import Ids, Nodes, counted, listed
+from mgae.data.io.alike import alike_hint, alike_notes
 from mgae.data.io.delimited import OnProgress
-from mgae.data.io.edges import EdgeList, merge_edges
+from mgae.data.io.edges import EdgeList, edge_columns, edge_hints, merge_edges
 from mgae.data.io.noderows import NodeRows, feature_rows, label_rows, labels, node_hints
 from mgae.data.io.options import InputSettings
-from mgae.data.io.tables import open_table
+from mgae.data.io.tables import header_notes, open_table
+from mgae.data.io.twosides import divided, side_of_nodes, unknown_side_note
+from mgae.data.leaks import leaking_columns
+from mgae.data.splits.known import known_negatives
+
+_PLAIN = InputSettings()
 
 
 def assemble_graph(
@@ -22,30 +29,53 @@ def assemble_graph(
     name: str,
     settings: InputSettings,
     on_progress: OnProgress,
-    known: KnownFeatures | None = None,
+    preparing: FeatureSettings | Preparation,
 ) -> Data:
     """Return a checked graph of these edges, with the features and labels of ``settings``.
+
+    ``preparing`` says how features become numbers, or is how they did in training.
 
     Raises:
         GraphError: if a file cannot be read or does not fit the edges.
     """
-    rows = _feature_rows(settings, on_progress, known)
+    edges = divided(edges, settings)
+    rows = _feature_rows(settings, on_progress, preparing)
     on_progress("ordering the nodes", 0.0)
     groups = (edges.ids, edges.nodes, None if rows is None else rows.ids)
     nodes = Nodes.of(*(group for group in groups if group is not None))
     on_progress("merging the edges", 0.0)
-    data = merge_edges(edges, nodes, settings.directed)
+    data = merge_edges(edges, nodes, settings)
     data.name = name
+    if edges.sides is not None:
+        data.side, data.side_names = side_of_nodes(edges, nodes), list(edges.sides)
+        data.side_prefixes = None if edges.prefixes is None else list(edges.prefixes)
+    data.notes += alike_notes(edges.where, edges.ids.texts.to_pylist())
     if rows is not None:
-        prepared = features(rows, nodes, settings.missing, known)
-        data.x, data.feature_names = prepared.x, prepared.names
+        prepared = features(rows, nodes, settings.missing, preparing)
+        data.x, data.preparation = prepared.x, prepared.preparation
+        data.feature_names = prepared.preparation.names
         data.notes += [*_isolated_notes(rows, edges), *prepared.notes]
     if (path := _label_path(settings)) is not None:
         rows = label_rows(open_table(path, node_hints(settings), on_progress), settings)
         data.y, data.class_names, label_notes = labels(rows, nodes)
         data.notes += label_notes
+        if data.x is not None:
+            leaks = leaking_columns(data.preparation, data.x, data.y)
+            data.notes += [f"{settings.features}: {note}" for note in leaks]
+    if settings.node_type_column is not None:
+        _add_node_types(data, nodes, settings, on_progress)
+    if edges.sides is not None:
+        data.notes += unknown_side_note(edges, data.side)
     on_progress("checking the graph", 0.0)
-    return checked(data)
+    graph = checked(data)
+    if settings.negatives is not None:
+        table = open_table(user_path(settings.negatives), edge_hints(_PLAIN), on_progress)
+        columns = edge_columns(table, _PLAIN)[:2]
+        pairs = Ids.of(table.read(columns, columns), table.locate)
+        graph.negatives = known_negatives(pairs, nodes, graph)
+        count = counted(graph.negatives.size(1), "pair")
+        graph.notes += [*header_notes(table), f"{table.where}: {count} known to be no edges"]
+    return graph
 
 
 def user_path(text: str | Path) -> Path:
@@ -60,15 +90,33 @@ def user_path(text: str | Path) -> Path:
         return Path(text)
 
 
+def _add_node_types(
+    data: Data, nodes: Nodes, settings: InputSettings, on_progress: OnProgress
+) -> None:
+    """Read the nodes' types as labels are read; they also say the side of nodes without edges."""
+    path = user_path(settings.features or settings.labels or "")
+    column = settings.model_copy(update={"label_column": settings.node_type_column})
+    rows = label_rows(open_table(path, node_hints(column), on_progress), column)
+    data.node_type, data.node_type_names, notes = labels(rows, nodes)
+    data.notes += [note.replace("label", "type") for note in notes]
+    if data.get("side") is None:
+        return
+    for number in range(len(data.node_type_names)):
+        mine = data.node_type == number
+        known = data.side[mine & (data.side >= 0)].unique()
+        if known.numel() == 1:
+            data.side[mine & (data.side < 0)] = known
+
+
 def _feature_rows(
-    settings: InputSettings, on_progress: OnProgress, known: KnownFeatures | None
+    settings: InputSettings, on_progress: OnProgress, preparing: FeatureSettings | Preparation
 ) -> NodeRows | None:
     if settings.features is None:
         return None
     path, label_path = user_path(settings.features), _label_path(settings)
     with_labels = label_path is not None and label_path.resolve() == path.resolve()
     table = open_table(path, node_hints(settings), on_progress)
-    return feature_rows(table, settings, with_labels, known.names if known else ())
+    return feature_rows(table, settings, with_labels, preparing.text_columns)
 
 
 def _label_path(settings: InputSettings) -> Path | None:
@@ -85,5 +133,5 @@ def _isolated_notes(rows: NodeRows, edges: EdgeList) -> list[str]:
         return []
     return [
         f"{rows.table.where}: {counted(len(isolated), 'id')} without an edge, kept as isolated: "
-        f"{listed(sorted(isolated))}"
+        f"{listed(sorted(isolated))}{alike_hint(isolated, edges.ids.texts.to_pylist())}"
     ]

@@ -6,7 +6,6 @@ file read again, slowly, in Python.
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 import zlib
@@ -21,7 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from mgae.core.errors import GraphError
-from mgae.data.io.sniffing import NULLS, Layout, not_utf8, ragged, records, squeezed
+from mgae.data.io.bounds import LONGEST_ROW, BoundedGzip, too_long
+from mgae.data.io.headers import NULLS
+from mgae.data.io.sniffing import Layout, not_utf8, ragged, records, squeezed
 
 OnProgress = Callable[[str, float], None]
 
@@ -31,10 +32,10 @@ _COMMENT_LINES = re.compile(rb"(?m)^[#%](?=[\s#%]|$).*\n?")
 
 
 def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading, decompressed if it is gzip."""
+    """Open a file for reading, decompressed if it is gzip, with a bound on what that gives."""
     with path.open("rb") as stream:
         compressed = stream.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], gzip.open(path)) if compressed else path.open("rb")
+    return cast(IO[bytes], BoundedGzip(path)) if compressed else path.open("rb")
 
 
 @contextmanager
@@ -68,6 +69,16 @@ class DelimitedTable:
     def named(self) -> bool:
         """Return whether there is a header."""
         return self.layout.names is not None
+
+    @property
+    def likely_header(self) -> bool:
+        """Return whether the header is one by likelihood alone."""
+        return self.layout.likely
+
+    @property
+    def zero_led(self) -> frozenset[int]:
+        """Return the columns in which numbers have leading zeros, by the first rows."""
+        return self.layout.zero_led
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,6 +127,8 @@ class DelimitedTable:
         with open_bytes(self.path) as stream:
             stream.seek(self.layout.start)
             while chunk := stream.read(_PIECE_BYTES):
+                if len(rest) > LONGEST_ROW:
+                    raise too_long(self.path, "a row")
                 rest += chunk
                 compressed: Any = getattr(stream, "fileobj", stream)
                 self.on_progress(f"reading {self.path.name}", min(1.0, compressed.tell() / size))

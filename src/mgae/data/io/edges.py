@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +14,12 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
-from mgae.data.checks import adjacency, edges_of
+from mgae.data.checks import adjacency, averaged, edges_of, latest, standardized
 from mgae.data.ids import Ids, Nodes, counted, decoded, first_refused, listed
+from mgae.data.io.edgecolumns import numbers_of, times_of, types_of
+from mgae.data.io.headers import Hints, is_number, shape
 from mgae.data.io.options import InputSettings
-from mgae.data.io.sniffing import Hints, is_number
-from mgae.data.io.tables import Table, find_column
+from mgae.data.io.tables import Table, find_column, header_notes
 
 _SOURCES = (
     "source src from u head node1 node_1 id1 id_1 source_id src_id from_id fromnodeid from_node "
@@ -43,6 +44,14 @@ class EdgeList:
         weight: [m], or None.
         nodes: one column with nodes that may have no edge, or None.
         notes: remarks for the user.
+        columns: the names of the two columns.
+        node_side: 0, 1 or -1 (unknown) for each of ``nodes``, where the source says so.
+        sides: what the ids of the two columns are called, if they are the sides of the graph.
+        prefixes: what the ids of each side begin with, if they had to be kept apart.
+        time: [m], or None.
+        dated: whether these are days since 1970.
+        kind: the index of each edge's type in ``kinds`` [m], or None.
+        features: numbers of each edge [m, F], or None, and the columns' names.
     """
 
     where: str
@@ -50,11 +59,51 @@ class EdgeList:
     weight: np.ndarray | None = None
     nodes: Ids | None = None
     notes: tuple[str, ...] = ()
+    columns: tuple[str, str] = ("source", "target")
+    node_side: np.ndarray | None = None
+    sides: tuple[str, str] | None = None
+    prefixes: tuple[str, str] | None = None
+    time: np.ndarray | None = None
+    dated: bool = False
+    kind: np.ndarray | None = None
+    kinds: tuple[str, ...] = ()
+    features: np.ndarray | None = None
+    feature_names: tuple[str, ...] = ()
+
+    def signed(self, how: str) -> EdgeList:
+        """Return the edges without negative weights: without their sign, or without the edge.
+
+        Raises:
+            GraphError: at the first negative weight, if ``how`` is ``refuse``.
+        """
+        negative = None if self.weight is None else self.weight < 0
+        if self.weight is None or negative is None or not negative.any():
+            return self
+        if how == "refuse":
+            row = int(np.argmax(negative))
+            wrong = wrong_weight(self.ids.locate(row), float(self.weight[row]))
+            raise GraphError(f"{wrong} (--weights abs or drop takes negative ones)")
+        count = counted(int(negative.sum()), "negative weight")
+        if how == "abs":
+            note = f"{self.where}: {count} taken without the sign"
+            return replace(self, weight=np.abs(self.weight), notes=(*self.notes, note))
+        rows = np.flatnonzero(~negative)
+        codes = tuple(column[rows] for column in self.ids.codes)
+        ids = Ids(self.ids.texts, codes, lambda row: self.ids.locate(int(rows[row])))
+        note = f"{self.where}: edges of {count} dropped"
+        return replace(self, ids=ids, weight=self.weight[rows], notes=(*self.notes, note))
 
 
 def edge_hints(settings: InputSettings) -> Hints:
     """Return what distinguishes the header of a table of edges from its first edge."""
-    chosen = (settings.source_column, settings.target_column, settings.weight_column)
+    chosen = (
+        settings.source_column,
+        settings.target_column,
+        settings.weight_column,
+        settings.time_column,
+        settings.type_column,
+        *settings.edge_features,
+    )
     # One known name alone may well be a node: "to" is a word in a graph of words.
     return Hints(settings.header, SOURCE_NAMES | TARGET_NAMES | WEIGHT_NAMES, 2, chosen)
 
@@ -66,15 +115,39 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
         GraphError: if a column, an id or a weight is missing or wrong.
     """
     source, target, weight = edge_columns(table, settings)
-    used = [source, target] if weight is None else [source, target, weight]
+    time = find_column(table, "input.time_column", settings.time_column)
+    kind = find_column(table, "input.type_column", settings.type_column)
+    if kind in (source, target) and kind is not None:
+        raise GraphError(f"{table.where}: {table.names[kind]!r} is not the type, but an end")
+    about = [find_column(table, "input.edge_features", name) for name in settings.edge_features]
+    if time in (source, target, weight) and time is not None:
+        raise GraphError(
+            f"{table.where}: {table.names[time]!r} is not the time, but an end or weight"
+        )
+    extra = [number for number in (weight, time, kind, *about) if number is not None]
+    used = list(dict.fromkeys([source, target, *extra]))
     columns = table.read(used, used)
+    by_number = dict(zip(used, columns, strict=True))
     ids = Ids.of(columns[:2], table.locate)
     ignored = [name for number, name in enumerate(table.names) if number not in used]
     notes = [f"{table.where}: columns ignored: {listed(ignored, 20)}"] if ignored else []
+    notes += header_notes(table)
     if settings.header == "auto" and not table.named:
         notes += _doubtful_first_row(table.where, ids)
-    weights = None if weight is None else weights_of(columns[2], table)
-    return EdgeList(table.where, ids, weights, notes=tuple(notes))
+    weights = None if weight is None else weights_of(by_number[weight], table)
+    times, dated = (None, False) if time is None else times_of(by_number[time], table)
+    edges = EdgeList(table.where, ids, weights, notes=tuple(notes), time=times, dated=dated)
+    if kind is not None:
+        codes, kinds = types_of(by_number[kind], table)
+        edges = replace(edges, kind=codes, kinds=kinds)
+    if about:
+        values = [numbers_of(by_number[n], table, table.names[n]) for n in about if n is not None]
+        edges = replace(
+            edges, features=np.stack(values, axis=1), feature_names=settings.edge_features
+        )
+    if table.named:
+        edges = replace(edges, columns=(table.names[source], table.names[target]))
+    return edges.signed(settings.weights)
 
 
 def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:
@@ -104,7 +177,7 @@ def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
     """Return a column of weights [m].
 
     Raises:
-        GraphError: at the first that is not a finite number ≥ 0.
+        GraphError: at the first that is no finite number.
     """
     column = decoded(column)
     try:
@@ -119,13 +192,13 @@ def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
 
 
 def checked_weights(weights: np.ndarray, locate: Callable[[int], str]) -> np.ndarray:
-    """Return the same weights [m], all finite as single floats and none negative.
+    """Return the same weights [m], all finite as single floats.
 
     Raises:
         GraphError: at the first that is not.
     """
     with np.errstate(over="ignore"):
-        wrong = ~(np.isfinite(weights.astype(np.float32)) & (weights >= 0))
+        wrong = ~np.isfinite(weights.astype(np.float32))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise wrong_weight(locate(row), float(weights[row]))
@@ -137,12 +210,13 @@ def wrong_weight(where: str, value: object) -> GraphError:
     return GraphError(f"{where}: the weight must be a finite number ≥ 0, got {value!r}")
 
 
-def merge_edges(edges: EdgeList, nodes: Nodes, directed: bool) -> Data:
+def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> Data:
     """Return a graph in which duplicates are merged and each edge has both directions.
 
     The weights of duplicates are added; a pair that is listed both ways gets the mean of its two
-    weights. With ``directed`` no edge is reversed. Edges are sorted by target and then source;
-    ``notes`` say how many were merged and dropped.
+    weights. With `input.directed` no edge is reversed. Edges are sorted by target and then source;
+    ``notes`` say how many were merged and dropped. With times, ``edge_time`` is that of the last
+    of several equal edges, and those of both directions count as equal unless directed.
 
     Raises:
         GraphError: if no edge is left.
@@ -154,22 +228,70 @@ def merge_edges(edges: EdgeList, nodes: Nodes, directed: bool) -> Data:
     kept = source != target
     if not kept.any():
         raise GraphError(f"{edges.where} has no edges but {counted(len(source), 'self-loop')}")
-    weight = None if edges.weight is None else edges.weight[kept]
-    matrix = _matrix(source[kept], target[kept], weight, len(nodes.ids))
+    source, target = source[kept], target[kept]
+    triples = None if edges.kind is None else np.stack([source, target, edges.kind[kept]])
+    if edges.time is not None and not settings.directed:
+        source, target = np.minimum(source, target), np.maximum(source, target)
+    weight = _listed_weights(edges, kept, settings)
+    if weight is not None and edges.time is not None and settings.repeated == "last":
+        newest = _newest(source, target, edges.time[kept], len(nodes.ids))
+        weight = np.where(newest, weight, 0.0)
+    matrix = _matrix(source, target, weight, len(nodes.ids))
     loops, duplicates = int((~kept).sum()), int(kept.sum()) - matrix.nnz
     both = 0
-    if not directed:
+    if not settings.directed:
         matrix, both = _both_ways(matrix)
     notes = [f"{counted(loops, 'self-loop')} dropped"] if loops else []
     notes += [f"{counted(duplicates, 'duplicate edge')} merged"] if duplicates else []
     notes += [f"{counted(both, 'edge')} listed both ways, counted once"] if both else []
-    return Data(
+    data = Data(
         edge_index=edges_of(matrix),
         edge_weight=_merged_weights(edges.where, matrix),
         num_nodes=len(nodes.ids),
         node_ids=nodes.ids,
         notes=[*edges.notes, *(f"{edges.where}: {note}" for note in notes)],
     )
+    if triples is not None:
+        data.triples = torch.from_numpy(np.unique(triples.astype(np.int64), axis=1))
+        data.type_names = list(edges.kinds)
+    final = (data.edge_index[1] * data.num_nodes + data.edge_index[0]).numpy()
+    size, ways = np.int64(len(nodes.ids)), 1 if settings.directed else 2
+    keys = np.concatenate([target * size + source, source * size + target][:ways])
+    if edges.features is not None:
+        values = np.concatenate([edges.features[kept]] * ways)
+        data.edge_attr = torch.from_numpy(standardized(averaged(final, keys, values)))
+        data.edge_feature_names = list(edges.feature_names)
+    if edges.time is not None:
+        times = np.concatenate([edges.time[kept]] * ways)
+        data.edge_time, data.dated = torch.from_numpy(latest(final, keys, times)), edges.dated
+        if data.edge_weight is not None and bool((data.edge_weight == 1).all()):
+            data.edge_weight = None  # no edge came twice
+    return data
+
+
+def _listed_weights(
+    edges: EdgeList, kept: np.ndarray, settings: InputSettings
+) -> np.ndarray | None:
+    """Return the weight of each listed edge: its own or 1, less the older it is."""
+    if edges.time is None:
+        return None if edges.weight is None else edges.weight[kept]
+    if edges.weight is None and settings.half_life is None and settings.repeated == "last":
+        return None
+    time = edges.time[kept]
+    weight = np.ones(len(time)) if edges.weight is None else edges.weight[kept]
+    if settings.half_life is None:
+        return weight
+    return np.asarray(weight * np.exp2((time - time.max()) / settings.half_life))
+
+
+def _newest(source: np.ndarray, target: np.ndarray, time: np.ndarray, num_nodes: int) -> np.ndarray:
+    """Return which of the listed edges are the last of those with the same ends [m]."""
+    keys = target * np.int64(num_nodes) + source
+    order = np.lexsort((time, keys))
+    last = np.r_[keys[order][1:] != keys[order][:-1], True]
+    newest = np.zeros(len(keys), bool)
+    newest[order[last]] = True
+    return newest
 
 
 def _doubtful_first_row(where: str, ids: Ids) -> list[str]:
@@ -178,6 +300,10 @@ def _doubtful_first_row(where: str, ids: Ids) -> list[str]:
     texts = [ids.texts[end].as_py() for end in ends]
     again = (np.count_nonzero(codes[1:] == end) for codes in ids.codes for end in ends)
     if not texts or any(is_number(text) for text in texts) or any(again):
+        return []
+    # u9 among u1 and u2 is one of them.
+    others = {shape(text) for text in ids.texts.to_pylist() if text not in texts}
+    if all(shape(text) in others and any(map(str.isdigit, text)) for text in texts):
         return []
     row = f"row 1 ({listed(texts)}) taken as an edge, though no other has its ids"
     return [f"{where}: {row}; if it names the columns, give --source-column and --target-column"]

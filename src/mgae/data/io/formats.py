@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,10 +17,14 @@ from scipy import sparse
 
 from mgae.core.errors import ConfigError, GraphError, hint
 from mgae.data.ids import Ids, listed
+from mgae.data.io.bounds import check_num_nodes, most_expanded
 from mgae.data.io.delimited import OnProgress, open_bytes, readable
 from mgae.data.io.edges import EdgeList, checked_weights, wrong_weight
 from mgae.data.io.matrixmarket import read_matrix_market
 from mgae.data.io.options import InputSettings
+from mgae.data.io.twosides import prefixed
+
+_SIDES = ("row:", "column:")
 
 
 def edges_of_file(path: Path, settings: InputSettings, on_progress: OnProgress) -> EdgeList | None:
@@ -54,7 +60,8 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
         GraphError: if two nodes have the same name, or a weight is wrong, or none has it.
         ConfigError: if ``settings`` name a column for the ends of an edge.
     """
-    _refuse_columns(settings, "source_column target_column", f"{where} says itself what is joined")
+    reason = f"{where} says itself what is joined"
+    _refuse_columns(settings, "source_column target_column time_column type_column", reason)
     names = [str(node).strip() for node in graph]
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise GraphError(f"{where} has two nodes that are called {twice!r}: rename one of them")
@@ -62,7 +69,11 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
     attributes = {name for _, _, data in edges for name in data}
     weight = _weight_name(where, settings.weight_column, attributes)
     weights = [data.get(weight) for _, _, data in edges]
-    pairs = [(str(source), str(target)) for source, target, _ in edges]
+    side = _sides(graph, settings)
+    pairs = [
+        (str(target), str(source)) if side.get(source) == 1 else (str(source), str(target))
+        for source, target, _ in edges
+    ]
     if settings.directed and not graph.is_directed():
         pairs, weights = pairs + [(target, source) for source, target in pairs], weights * 2
 
@@ -77,7 +88,16 @@ def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings)
         tuple(
             f"{where}: {note}" for note in _remarks(graph, settings.directed, attributes - {weight})
         ),
-    )
+        node_side=np.array([side.get(node, -1) for node in graph], np.int8) if side else None,
+    ).signed(settings.weights)
+
+
+def _sides(graph: nx.Graph[Any], settings: InputSettings) -> dict[Any, int]:
+    """Return the sides of nodes by networkx's attribute ``bipartite``, if it gives two."""
+    given = nx.get_node_attributes(graph, "bipartite")
+    numbers = {node: int(side) for node, side in given.items() if str(side) in ("0", "1")}
+    wanted = settings.bipartite != "no" and not settings.directed
+    return numbers if wanted and len(numbers) == len(graph) else {}
 
 
 def _refuse_columns(settings: InputSettings, keys: str, reason: str) -> None:
@@ -119,7 +139,9 @@ def _weights(weights: list[Any], locate: Callable[[int], str]) -> np.ndarray | N
 def _remarks(graph: nx.Graph[Any], directed: bool, ignored: set[Any]) -> Iterator[str]:
     if graph.is_directed() and not directed:
         yield "its directed edges are taken as undirected (input.directed keeps their direction)"
-    if names := sorted({str(name) for _, data in graph.nodes(data=True) for name in data}):
+    if names := sorted(
+        {str(name) for _, data in graph.nodes(data=True) for name in data} - {"bipartite"}
+    ):
         yield f"node attributes ignored: {listed(names)} (features come by input.features)"
     if names := sorted(map(str, ignored)):
         yield f"edge attributes ignored: {listed(names)}"
@@ -128,16 +150,21 @@ def _remarks(graph: nx.Graph[Any], directed: bool, ignored: set[Any]) -> Iterato
 def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int = 0) -> EdgeList:
     """Return the non-zeros of an adjacency matrix, row to column, as weights unless all are one.
 
-    Nodes are numbered from ``first``.
+    Nodes are numbered from ``first``; if `input.bipartite` says that rows and columns are two
+    sides, they are ``row:0`` … and ``column:0`` ….
 
     Raises:
-        GraphError: if the matrix is not square, or has a wrong weight.
+        GraphError: if the matrix of a graph without sides is not square, or has a wrong weight.
         ConfigError: if ``settings`` name a column of a table.
     """
-    _refuse_columns(settings, "source_column target_column weight_column", f"{where} is a matrix")
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+    columns = "source_column target_column weight_column time_column type_column"
+    _refuse_columns(settings, columns, f"{where} is a matrix")
+    two_sides = settings.bipartite == "yes"
+    if matrix.ndim != 2 or (matrix.shape[0] != matrix.shape[1] and not two_sides):
         shape = " × ".join(map(str, matrix.shape))
-        raise GraphError(f"{where}: an adjacency matrix must be square, got {shape}")
+        hint = "; --bipartite if rows and columns are two sides" if matrix.ndim == 2 else ""
+        raise GraphError(f"{where}: an adjacency matrix must be square, got {shape}{hint}")
+    check_num_nodes(where, max(matrix.shape), matrix.nnz)
     if matrix.dtype.kind not in "biuf":
         raise GraphError(f"{where}: a weight must be a real number, got {matrix.dtype}")
     entries = sparse.coo_array(matrix)
@@ -146,16 +173,28 @@ def edges_of_matrix(matrix: Any, where: str, settings: InputSettings, first: int
     row, column = entries.coords
 
     def locate(entry: int) -> str:
-        return f"{where}, entry ({row[entry] + first}, {column[entry] + first})"
+        return f"{where}, entry ({', '.join(str(at[entry] + first) for at in entries.coords)})"
 
-    texts = pa.array(np.arange(first, first + matrix.shape[0])).cast(pa.string())
-    nodes = Ids(texts, (np.arange(len(texts)),), lambda node: f"{where}, node {node + first}")
+    numbers = [pa.array(np.arange(first, first + size)).cast(pa.string()) for size in matrix.shape]
+    texts = numbers[0]
+    if two_sides:
+        texts = pa.concat_arrays([prefixed(*side) for side in zip(_SIDES, numbers, strict=True)])
+        column = column + matrix.shape[0]
+    nodes = Ids(texts, (np.arange(len(texts)),), lambda node: f"{where}, node {texts[node]}")
     weight = None if (entries.data == 1).all() else entries.data.astype(np.float64)
     weight = None if weight is None else checked_weights(weight, locate)
-    return EdgeList(where, Ids(texts, (row, column), locate), weight, nodes)
+    edges = EdgeList(where, Ids(texts, (row, column), locate), weight, nodes)
+    edges = replace(edges, columns=("row", "column"), prefixes=_SIDES) if two_sides else edges
+    return edges.signed(settings.weights)
 
 
 def _read_npz(stream: IO[bytes]) -> Any:
+    with zipfile.ZipFile(stream) as archive:
+        files = archive.infolist()
+    compressed = sum(file.compress_size for file in files)
+    if sum(file.file_size for file in files) > most_expanded(compressed):
+        raise ValueError("it expands to hundreds of times its size")
+    stream.seek(0)
     matrix = sparse.load_npz(stream)
     if hasattr(matrix, "check_format"):
         matrix.check_format(full_check=True)  # scipy does not check indices itself

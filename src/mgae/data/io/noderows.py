@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +13,8 @@ from torch import Tensor
 
 from mgae.core.errors import GraphError
 from mgae.data.ids import Ids, Nodes, as_texts, counted, decoded, listed, not_texts
-from mgae.data.io.encoding import TEXT_MARKS
+from mgae.data.io.headers import NULLS, Hints
 from mgae.data.io.options import InputSettings
-from mgae.data.io.sniffing import NULLS, Hints
 from mgae.data.io.tables import Table, find_column
 
 ID_NAMES = frozenset({"id", "node", "node_id", "nodeid", "name", "__index_level_0__"})
@@ -31,12 +30,29 @@ class NodeRows:
         ids: one column [rows], all distinct.
         names: of the other columns.
         columns: these, [rows] each.
+        order: the row of the table that each row is, or None if they are in its order.
     """
 
     table: Table
     ids: Ids
     names: tuple[str, ...]
     columns: tuple[pa.ChunkedArray, ...]
+    order: np.ndarray | None = None
+
+    @property
+    def num_rows(self) -> int:
+        """Return the number of rows."""
+        return len(self.ids.codes[0])
+
+    def take(self, order: np.ndarray) -> NodeRows:
+        """Return the rows in another order."""
+        ids = Ids(self.ids.texts, (self.ids.codes[0][order],), self.ids.locate)
+        columns = tuple(column.take(pa.array(order)) for column in self.columns)
+        return NodeRows(self.table, ids, self.names, columns, order)
+
+    def origin(self, row: int) -> int:
+        """Return the row of the table that a row is."""
+        return row if self.order is None else int(self.order[row])
 
     def positions(self, nodes: Nodes) -> np.ndarray:
         """Return the node of each row [rows], -1 for an id that is no node."""
@@ -50,15 +66,16 @@ def node_hints(settings: InputSettings) -> Hints:
     number = settings.id_column or ""
     key = max(int(number) - 1, 0) if number.isdecimal() else 0
     # A label may itself be y, as opposed to n.
-    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen, LABEL_NAMES, key)
+    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen, LABEL_NAMES, key, 1)
 
 
 def feature_rows(
-    table: Table, settings: InputSettings, with_labels: bool, known: Sequence[str] = ()
+    table: Table, settings: InputSettings, with_labels: bool, text: Collection[str] = ()
 ) -> NodeRows:
     """Return the ids and features in a table; ``with_labels``: it has the labels too.
 
-    ``known`` are the names of the columns that a model was trained on.
+    ``text`` are the names of columns that must not be read as numbers, besides those that write
+    numbers with leading zeros, as zip codes are.
 
     Raises:
         GraphError: if an id is missing or repeated, or there are no features.
@@ -68,7 +85,9 @@ def feature_rows(
     columns = [number for number in range(len(table.names)) if number not in (ids, label)]
     if not columns:
         raise GraphError(f"{table.where} has no column beside {table.names[ids]!r}, the ids")
-    return _rows(table, ids, columns, [ids], _text_columns(table, columns, known))
+    coded = table.zero_led
+    words = [number for number in columns if table.names[number] in text or number in coded]
+    return _rows(table, ids, columns, [ids], words)
 
 
 def label_rows(table: Table, settings: InputSettings) -> NodeRows:
@@ -80,17 +99,6 @@ def label_rows(table: Table, settings: InputSettings) -> NodeRows:
     ids = _id_column(table, settings)
     label = _label_column(table, settings, ids)
     return _rows(table, ids, [label], [ids, label])
-
-
-def origin(known: str, names: Sequence[str]) -> int | None:
-    """Return the index of the column that a known one comes from: the longest name that fits.
-
-    >>> origin("zip=0102", ["age", "zip"]), origin("age", ["age", "zip"]), origin("town=Ulm", [])
-    (1, 0, None)
-    """
-    marks = [index for index, letter in enumerate(known) if letter in "=:["]
-    fitting = (known[:end] for end in (len(known), *reversed(marks)))
-    return next((names.index(name) for name in fitting if name in names), None)
 
 
 def labels(rows: NodeRows, nodes: Nodes) -> tuple[Tensor, list[str], list[str]]:
@@ -128,14 +136,6 @@ def _label_column(table: Table, settings: InputSettings, ids: int) -> int:
     if label is None or label == ids:
         raise GraphError(f"{table.where} has no labels beside {table.names[ids]!r}, the ids")
     return label
-
-
-def _text_columns(table: Table, columns: list[int], known: Sequence[str]) -> list[int]:
-    """Return the columns that were texts in training: 0102 may be a zip code, not a number."""
-    names = [table.names[column] for column in columns]
-    origins = [(name, index) for name in known if (index := origin(name, names)) is not None]
-    texts = {index for name, index in origins if name[len(names[index]) :][:1] in TEXT_MARKS}
-    return [columns[index] for index in sorted(texts)]
 
 
 def _rows(

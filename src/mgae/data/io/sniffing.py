@@ -10,42 +10,23 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from mgae.core.errors import GraphError
+from mgae.data.io.bounds import LONGEST_ROW, too_long
+from mgae.data.io.headers import Hints, column_name, detect_header
 
-NULLS = ("", "NA", "N/A", "null", "NULL", "None")
 _DELIMITERS = ("\t", ";", ",", "|")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD_BYTES = 1 << 20
 _SAMPLE_ROWS = 100
 # "# words" is a comment; "#tag" may be somebody's id.
+_LEADING_COMMENTS = re.compile(rb"(?:[ \r]*\n|[#%](?=[\s#%])[^\n]*\n)*")
 _COMMENT = re.compile(r"[#%](?:[\s#%]|$)")
-_NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)", re.IGNORECASE)
-_INTEGER = re.compile(r"[+-]?\d+")
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What is known of a table before its first line is read.
-
-    Attributes:
-        header: ``auto``, ``yes`` or ``no``.
-        known: names, in lower case, of which ``needed`` in row 1 make it a header.
-        chosen: columns that the user asked for.
-        values: those of the known names that may as well be values of a row.
-        key: the number of the column with the ids, which tells ``values`` from names.
-    """
-
-    header: str = "auto"
-    known: frozenset[str] = frozenset()
-    needed: int = 1
-    chosen: tuple[str | None, ...] = ()
-    values: frozenset[str] = frozenset()
-    key: int = 0
+_ZERO_LED = re.compile(r"0\d+")
 
 
 @dataclass(frozen=True)
@@ -58,6 +39,8 @@ class Layout:
         names: of the columns, or None without a header.
         lines: how many lines precede the first row of data.
         start: how many bytes precede it.
+        likely: whether the header is one by likelihood alone.
+        zero_led: columns of whole numbers some of which have leading zeros.
     """
 
     delimiter: str
@@ -65,6 +48,8 @@ class Layout:
     names: tuple[str, ...] | None
     lines: int
     start: int
+    likely: bool = False
+    zero_led: frozenset[int] = frozenset()
 
 
 def detect_layout(path: Path, stream: IO[bytes], hints: Hints) -> Layout:
@@ -74,18 +59,27 @@ def detect_layout(path: Path, stream: IO[bytes], hints: Hints) -> Layout:
         GraphError: if the file is empty, binary, or not in UTF-8.
     """
     head = stream.read(_HEAD_BYTES)
-    while head.count(b"\n") < 2 and (more := stream.read(_HEAD_BYTES)):
-        head += more
     _require_text(path, head)
-    whole = not stream.read(1)
     mark = len(head) - len(head.removeprefix(_BYTE_ORDER_MARK))
-    head = head[mark:] if whole else head[mark : head.rindex(b"\n") + 1]
+    head, above, start, more = head[mark:], 0, mark, head
+    while True:
+        end = cast(re.Match[bytes], _LEADING_COMMENTS.match(head)).end()
+        above, start, head = above + head.count(b"\n", 0, end), start + end, head[end:]
+        if head.count(b"\n") >= 2 or not (more := stream.read(_HEAD_BYTES)):
+            break
+        if len(head) > LONGEST_ROW:
+            raise too_long(path, f"line {above + 1}")
+        head += more
+    _require_text(path, head or b"#")
+    whole = not more or not stream.read(1)
+    head = head if whole else head[: head.rindex(b"\n") + 1]
     try:
         text = head.decode()
     except UnicodeDecodeError as error:
-        line = head.count(b"\n", 0, error.start) + 1
+        line = above + head.count(b"\n", 0, error.start) + 1
         raise not_utf8(path, line, head[error.start]) from None
-    return _layout(path, list(io.StringIO(text, newline="")), mark, hints)
+    layout = _layout(path, list(io.StringIO(text, newline="")), hints)
+    return replace(layout, lines=above + layout.lines, start=start + layout.start)
 
 
 def records(lines: Iterable[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -116,15 +110,6 @@ def squeezed(text: bytes) -> bytes:
     return re.sub(rb"(?m)^ | (?=\r?$)", b"", text)
 
 
-def is_number(cell: str) -> bool:
-    """Return whether a cell reads as a number.
-
-    >>> is_number("-1e3"), is_number("1st")
-    (True, False)
-    """
-    return _NUMBER.fullmatch(cell) is not None
-
-
 def not_utf8(path: Path, line: int, byte: int) -> GraphError:
     """Return the error for a byte that is not UTF-8."""
     return GraphError(
@@ -149,7 +134,7 @@ def _require_text(path: Path, head: bytes) -> None:
         raise GraphError(f"{path} is a binary file of no known format: use CSV, Parquet or GraphML")
 
 
-def _layout(path: Path, lines: list[str], mark: int, hints: Hints) -> Layout:
+def _layout(path: Path, lines: list[str], hints: Hints) -> Layout:
     delimiter, width = _detect_delimiter(lines)
     above = 0
     while above < len(lines) and _precedes_rows(lines[above], delimiter, width):
@@ -158,13 +143,24 @@ def _layout(path: Path, lines: list[str], mark: int, hints: Hints) -> Layout:
         raise GraphError(f"{path} is empty but for comments")
     rows = _sample(lines[above:], delimiter)
     names = None
-    if rows and _has_header([fields for _, fields in rows], hints):
-        names = tuple(_column_name(cell, number) for number, cell in enumerate(rows[0][1], 1))
+    header = detect_header([fields for _, fields in rows], hints) if rows else "no"
+    if header != "no":
+        names = tuple(column_name(cell, number) for number, cell in enumerate(rows[0][1], 1))
         above += rows[0][0]
         if len(names) != width:
             raise ragged(path, above, width, len(names))
-    start = mark + sum(len(line.encode()) for line in lines[:above])
-    return Layout(delimiter, width, names, above, start)
+    start = sum(len(line.encode()) for line in lines[:above])
+    body = [fields for _, fields in rows[names is not None :]]
+    return Layout(delimiter, width, names, above, start, header == "likely", _zero_led(body))
+
+
+def _zero_led(rows: list[list[str]]) -> frozenset[int]:
+    columns = enumerate(zip(*rows, strict=False))
+    return frozenset(
+        number
+        for number, cells in columns
+        if any(_ZERO_LED.fullmatch(cell.strip()) for cell in cells)
+    )
 
 
 def _detect_delimiter(lines: list[str]) -> tuple[str, int]:
@@ -195,39 +191,3 @@ def _precedes_rows(line: str, delimiter: str, width: int) -> bool:
         return True
     fields = next((fields for _, fields in records([line], delimiter)), [])
     return line.startswith(("#", "%")) and len(fields) != width
-
-
-def _has_header(rows: list[list[str]], hints: Hints) -> bool:
-    """Return whether row 1 has the names of the columns, judged by the rows below."""
-    if hints.header != "auto":
-        return hints.header == "yes"
-    first = [_column_name(cell, number) for number, cell in enumerate(rows[0], 1)]
-    if any(name in first for name in hints.chosen if name and not name.isdecimal()):
-        return True
-    hits = [name.lower() for name in first if name.lower() in hints.known]
-    if len(hits) >= hints.needed and not (hints.values.issuperset(hits) and _is_row(rows, hints)):
-        return True
-    return any(_is_heading(cells) for cells in zip(*rows, strict=False))
-
-
-def _is_row(rows: list[list[str]], hints: Hints) -> bool:
-    """Return whether row 1 is like those below: an integer as its id, or a repeated value."""
-    columns = [[cell.strip() for cell in cells] for cells in zip(*rows, strict=False)]
-    keys = columns[hints.key] if hints.key < len(columns) else []
-    if len(keys) > 1 and all(_INTEGER.fullmatch(key) for key in keys):
-        return True
-    return any(top.lower() in hints.values and top in below for top, *below in columns)
-
-
-def _is_heading(cells: tuple[str, ...]) -> bool:
-    """Return whether the first cell is a text and all below are numbers."""
-    top, *below = [cell.strip() for cell in cells]
-    below = [cell for cell in below if cell not in NULLS]
-    numbers = bool(below) and all(map(is_number, below))
-    return numbers and top not in NULLS and not is_number(top)
-
-
-def _column_name(cell: str, number: int) -> str:
-    """Return the name in a cell of the header, or one by its number."""
-    name = " ".join(cell.split())
-    return (name.lstrip("#% ") if number == 1 else name) or f"column{number}"

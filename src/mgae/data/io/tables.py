@@ -14,8 +14,10 @@ from pyarrow.interchange import from_dataframe
 
 from mgae.core.errors import GraphError, hint
 from mgae.data.ids import listed
+from mgae.data.io.bounds import check_num_rows
 from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes, readable
-from mgae.data.io.sniffing import Hints, detect_layout
+from mgae.data.io.headers import Hints
+from mgae.data.io.sniffing import detect_layout
 
 _BINARY_ENDINGS = {".parquet": "Parquet", ".feather": "Feather 2", ".arrow": "Feather 2"}
 
@@ -29,6 +31,13 @@ class Table(Protocol):
     def names(self) -> tuple[str, ...]: ...  # noqa: D102
     @property
     def named(self) -> bool: ...  # noqa: D102
+    @property
+    def likely_header(self) -> bool:
+        """Return whether row 1 is taken as names though it might be a row."""
+
+    @property
+    def zero_led(self) -> frozenset[int]:
+        """Return the columns in which numbers have leading zeros, as in codes."""
 
     def read(
         self, columns: Sequence[int], text: Collection[int], words: Collection[int] = ()
@@ -66,7 +75,8 @@ def open_table(path: Path, hints: Hints, on_progress: OnProgress) -> Table:
 
 def _open_parquet(path: Path, on_progress: OnProgress) -> ParquetTable:
     with pq.ParquetFile(path) as file:
-        names = tuple(file.schema_arrow.names)
+        names, rows = tuple(file.schema_arrow.names), file.metadata.num_rows
+    check_num_rows(path, rows)
     if twice := next((name for name, count in Counter(names).items() if count > 1), None):
         raise GraphError(f"{path} has two columns {twice!r}: rename one of them")
     return ParquetTable(path, names, on_progress)
@@ -87,6 +97,8 @@ class ArrowTable:
     where: str
     table: pa.Table
     named: bool = True
+    likely_header: bool = False
+    zero_led: frozenset[int] = frozenset()  # types are known
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -116,6 +128,8 @@ class ParquetTable:
     names: tuple[str, ...]
     on_progress: OnProgress
     named: bool = True
+    likely_header: bool = False
+    zero_led: frozenset[int] = frozenset()  # types are known
 
     @property
     def where(self) -> str:
@@ -167,7 +181,7 @@ def arrow_table(obj: Any) -> pa.Table:
             return pa.Table.from_batches(from_dataframe(obj).to_batches())
         if hasattr(obj, "to_dict") and hasattr(obj, "columns"):
             return pa.table(obj.to_dict(orient="list"))
-    except (pa.ArrowException, TypeError, ValueError) as error:
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"the table cannot be read: {str(error).partition(chr(10))[0]}") from None
     raise GraphError(
         f"a graph must be a PyG Data, a networkx graph, a scipy sparse matrix, or a pandas or "
@@ -199,3 +213,11 @@ def find_column(
         f"{table.where} has no column {chosen!r} ({setting}): columns are {columns}"
         f"{hint(chosen, table.names)}"
     )
+
+
+def header_notes(table: Table) -> list[str]:
+    """Return a note if row 1 is taken as the names of columns though it might be a row."""
+    if not table.likely_header:
+        return []
+    row = f"row 1 ({listed(table.names)}) taken as the names of the columns"
+    return [f"{table.where}: {row}; if it is a row like the others: --set input.header=no"]

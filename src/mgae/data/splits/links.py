@@ -25,6 +25,8 @@ class LinkSplit:
         val_negatives, test_negatives: pairs that are no edge of the whole graph [2, n].
         val_hard_negatives, test_hard_negatives: for each held-out edge pairs that look like edges
             [2, n, m]; -1 where there are fewer; None where they are not asked for.
+        val_types, test_types, val_negative_types, test_negative_types: types of these edges and
+            pairs [n], if edges have types.
 
     On an undirected graph each pair stands once, in random orientation, positive or negative: a
     decoder that is not symmetric must not learn "u < v".
@@ -37,6 +39,10 @@ class LinkSplit:
     test_negatives: Tensor
     val_hard_negatives: Tensor | None = None
     test_hard_negatives: Tensor | None = None
+    val_types: Tensor | None = None
+    test_types: Tensor | None = None
+    val_negative_types: Tensor | None = None
+    test_negative_types: Tensor | None = None
 
     def with_val_edges(self) -> MessageGraph:
         """Return message and validation edges: what OGB allows at test time on collab."""
@@ -45,6 +51,17 @@ class LinkSplit:
     def pairs(self, part: str) -> tuple[Tensor, Tensor]:
         """Return positives and negatives of ``val`` or ``test``."""
         return getattr(self, part), getattr(self, f"{part}_negatives")
+
+    def asked(self, part: str, typed: bool) -> tuple[Tensor, Tensor]:
+        """Return the same, as triples [3, n] if the method can read types and there are any."""
+        pairs, kinds = self.pairs(part), (f"{part}_types", f"{part}_negative_types")
+        if not typed or getattr(self, kinds[0]) is None:
+            return pairs
+        edges, others = (
+            torch.cat([some, getattr(self, kind).unsqueeze(0)])
+            for some, kind in zip(pairs, kinds, strict=True)
+        )
+        return edges, others
 
     def hard_negatives(self, part: str) -> Tensor | None:
         """Return the hard negatives of ``val`` or ``test``, if there are any."""
@@ -58,7 +75,7 @@ class LinkSplit:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what a run directory keeps of it."""
-        kinds = ("", "_negatives", "_hard_negatives")
+        kinds = ("", "_negatives", "_hard_negatives", "_types", "_negative_types")
         names = [f"{part}{kind}" for kind in kinds for part in ("val", "test")]
         values = ((name, getattr(self, name)) for name in names)
         return {name: value.contiguous() for name, value in values if value is not None}
@@ -102,7 +119,7 @@ def split_links(
     Raises:
         GraphError: if no edge would be left to train on.
     """
-    num_val, num_test = _held_out_counts(graph.pairs.size(1), val_ratio, test_ratio)
+    num_val, num_test = held_out_counts(graph.pairs.size(1), val_ratio, test_ratio)
     order = torch.randperm(graph.pairs.size(1), generator=generator)
     part = torch.zeros_like(order)  # 0 train, 1 val, 2 test
     part[order[:num_val]], part[order[num_val : num_val + num_test]] = 1, 2
@@ -126,7 +143,12 @@ def _edges_of(graph: MessageGraph, part: Tensor, number: int, generator: torch.G
     return graph.edge_index[:, part[graph.pair_of_edge] == number]
 
 
-def _held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tuple[int, int]:
+def held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tuple[int, int]:
+    """Return how many of the edges validation and test get.
+
+    Raises:
+        GraphError: if no edge would be left to train on.
+    """
     num_val, num_test = (
         max(1, math.floor(ratio * num_pairs + 1e-9)) if ratio else 0
         for ratio in (val_ratio, test_ratio)
@@ -147,7 +169,7 @@ def without(graph: MessageGraph, held_out: Tensor) -> MessageGraph:
 
 
 def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
-    """Return the graph with the edges ``pairs`` [2, n] added, each with weight 1."""
+    """Return the graph with the edges ``pairs`` [2, n] added, with weight 1 and mean features."""
     added = torch.cat([pairs, pairs.flip(0)], dim=1) if graph.undirected else pairs
     edge_index = torch.cat([graph.edge_index, added], dim=1)
     keys, first = np.unique(
@@ -159,4 +181,8 @@ def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
     weight = None
     if graph.edge_weight is not None:
         weight = torch.cat([graph.edge_weight, torch.ones(added.size(1))])[torch.from_numpy(first)]
-    return replace(graph, edge_index=edges, edge_weight=weight, by_source=None)
+    about = graph.edge_attr
+    if about is not None:
+        usual = about.mean(dim=0).expand(added.size(1), -1)
+        about = torch.cat([about, usual])[torch.from_numpy(first)]
+    return replace(graph, edge_index=edges, edge_weight=weight, edge_attr=about, by_source=None)

@@ -73,7 +73,7 @@ def compare(
 
 
 def _opened(config: RunConfig, observer: Observer) -> Data:
-    graph = open_graph(config.graph, config.input)
+    graph = open_graph(config.graph, config.input, preparing=config.features)
     observer.on_graph(graph)
     if config.task == "nodes" and graph.y is None:
         raise UnsupportedError("node classification needs labels, and the graph has none")

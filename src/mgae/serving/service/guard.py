@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import secrets
 from importlib import resources
-from urllib.parse import unquote_to_bytes
+from urllib.parse import parse_qs, unquote_to_bytes
 
 from markupsafe import Markup
 from starlette.datastructures import Headers, MutableHeaders
@@ -25,6 +25,7 @@ from mgae.serving.service.shapes import MOST_BYTES
 from mgae.serving.templates import open_templates, palette
 
 _OPEN = ("/health",)
+_BY_QUERY = (b"/node", b"/node/recommendations", b"/node/similar")
 _TOO_LARGE = f"a request may have {MOST_BYTES:,} bytes"
 _HEADERS = {
     "Cache-Control": "no-cache",  # the page must not outlive the service that it belongs to
@@ -142,9 +143,18 @@ def _name(host: str) -> str:
 def _keep_slashes(scope: Scope) -> None:
     """Let a slash in an id, written %2F, stay in its segment of the path; see `segment_text`."""
     raw = scope.get("raw_path")
+    if raw in _BY_QUERY:
+        # Clients take "." and ".." in a path as steps: such an id comes in the query.
+        ids = parse_qs(scope.get("query_string", b"").decode("ascii", "replace")).get("id", [])
+        if len(ids) == 1:
+            scope["path"] = f"/nodes/{_segment(ids[0])}{raw.decode().removeprefix('/node')}"
     if raw and raw.startswith(b"/nodes/"):
         parts = (unquote_to_bytes(part).decode("utf-8", "replace") for part in raw.split(b"/"))
-        scope["path"] = "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+        scope["path"] = "/".join(map(_segment, parts))
+
+
+def _segment(text: str) -> str:
+    return text.replace("%", "%25").replace("/", "%2F")
 
 
 def segment_text(segment: str) -> str:

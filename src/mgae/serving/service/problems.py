@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from mgae.core.errors import MGAEError
+from mgae.core.errors import MGAEError, is_out_of_memory
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -84,4 +84,6 @@ def handle_problems(app: FastAPI) -> None:
 
     @app.exception_handler(Exception)
     async def _broken(request: Request, error: Exception) -> JSONResponse:
+        if is_out_of_memory(error):
+            return problem(503, "there is not enough memory for this request: ask for less")
         return problem(500, "something went wrong here; the service's log has more")

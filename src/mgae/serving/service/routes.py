@@ -17,7 +17,12 @@ from mgae.serving.service.problems import documented
 
 Text = Annotated[str, Query(max_length=shapes.MOST_ID_LENGTH, description="a part of an id")]
 Some = Annotated[int, Query(ge=1, le=shapes.MOST_SUGGESTIONS, description="how many at most")]
-Id = Annotated[str, Path(max_length=shapes.MOST_ID_LENGTH, description="the node's own id")]
+Id = Annotated[
+    str,
+    Path(
+        max_length=shapes.MOST_ID_LENGTH, description="the node's own id; . and .. go as /node?id=."
+    ),
+]
 Count = Annotated[int, Query(ge=1, le=shapes.MOST_K, description="how many")]
 Exact = Annotated[
     bool | None, Query(description="rank all nodes, or candidates only; absent: by size")
@@ -97,7 +102,7 @@ def _add_posts(router: APIRouter, predictor: Predictor) -> None:
             raise GraphError("nodes: two of the new nodes have the same id")
         rows = _require_finite(predictor.embed_new(features, asked.edges))
         links: dict[Any, list[Recommendation]] = (
-            predictor.recommend_new(features, asked.edges, asked.k) if asked.k else {}
+            predictor.recommend_new(features, asked.edges, asked.k, asked.side) if asked.k else {}
         )
         return shapes.EmbeddedNodes(
             nodes=[

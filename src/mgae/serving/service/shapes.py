@@ -16,6 +16,7 @@ MOST_SUGGESTIONS = 100
 MOST_NEIGHBORS = 1000
 MOST_MAP_POINTS = 20_000
 MOST_ID_LENGTH = 1000
+MOST_CELL_LENGTH = 10_000
 MOST_BYTES = 4 * 2**20
 
 LIMITS = {
@@ -33,6 +34,8 @@ NodeId = (
 # An id of the graph is as long as it is: only what is asked has a limit.
 KnownId = StrictInt | StrictStr
 Features = Annotated[list[FiniteFloat], Field(max_length=MOST_FEATURES)]
+Cell = FiniteFloat | Annotated[StrictStr, Field(max_length=MOST_CELL_LENGTH)] | None
+Cells = Annotated[dict[str, Cell], Field(max_length=MOST_FEATURES)]
 
 
 class Health(BaseModel):
@@ -133,7 +136,10 @@ class NewNode(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     node: NodeId
-    features: Features
+    features: Annotated[
+        Features | Cells,
+        Field(description="numbers as the model reads them, or the cells of a row by column"),
+    ]
 
 
 class NewNodes(BaseModel):
@@ -144,6 +150,9 @@ class NewNodes(BaseModel):
     nodes: Annotated[list[NewNode], Field(min_length=1, max_length=MOST_NEW_NODES)]
     edges: Annotated[list[tuple[NodeId, NodeId]], Field(max_length=MOST_NEW_EDGES)] = []
     k: Annotated[int, Field(ge=0, le=MOST_K, description="links to recommend for each")] = 0
+    side: Annotated[
+        str | None, Field(description="of a bipartite graph: the side of new nodes without edges")
+    ] = None
 
 
 class Embedded(BaseModel):

@@ -7,7 +7,12 @@ export async function get(path, options = {}) {
   return body;
 }
 
-export const pathOf = (id, rest = "") => `/nodes/${encodeURIComponent(id)}${rest}`;
+// A path drops the segments "." and "..": such an id goes into the query.
+export const pathOf = (id, rest = "") => {
+  if (id !== "." && id !== "..") return `/nodes/${encodeURIComponent(id)}${rest}`;
+  const [steps, query] = rest.split("?");
+  return `/node${steps}?id=${id}${query ? `&${query}` : ""}`;
+};
 
 // A node's place in the page's address, so that the browser's own back and forward walk along.
 export const hashOf = (id) => `#node=${encodeURIComponent(id)}`;
