@@ -84,7 +84,7 @@ def _first_problem(settings: type[Settings], error: ValidationError) -> str:
     if problem["type"] == "missing":
         return f"{path} is missing"
     if problem["type"] == "value_error":
-        return f"{path}: {problem['ctx']['error']}"
+        return f"{path}: {str(problem['ctx']['error'])[:500]}"
     field = settings.model_fields.get(names[0]) if names else None
     if field is None:
         return (

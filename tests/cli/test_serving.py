@@ -181,7 +181,7 @@ def test_similar_nodes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
             "is an input, which is never changed",
         ),
         (["embed", "RUN", "--graph", "bad.csv", "-o", "bad.csv"], "bad.csv is an input"),
-        (["embed", "RUN", "-o", "z" * 249 + ".csv"], ".partial: File name too long"),
+        (["embed", "RUN", "-o", "z" * 259 + ".csv"], "File name too long"),
         (["recommend", "RUN", "--node", "caf\udce9"], r"unknown node 'caf\udce9'"),
         (["embed", "nowhere", "-o", "z.npy"], "nowhere is not a run directory"),
     ],

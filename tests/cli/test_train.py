@@ -84,7 +84,7 @@ def test_a_file_of_settings_is_below_the_options(tmp_path: Path) -> None:
         ),
         ("train --set mask.rato=0.5", "unknown setting mask.rato"),
         ("train nosuch", "unknown dataset 'nosuch': known are amazon-computers, "),
-        ("train --runs 0", "runs must be an integer ≥ 1, got 0"),
+        ("train --runs 0", "runs must be an integer in [1, 10000], got 0"),
         ("train --out file/below", "cannot write to file/below"),
         ("train --out .", "is not empty"),
         ("train --mask-ratio much", "--mask-ratio"),

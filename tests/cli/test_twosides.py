@@ -42,7 +42,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "--set",
         'evaluation.heuristics=["l3", "adamic-adar"]',
     ]
-    done = mgae("train", "edges.csv", "--bipartite", *wanted, "--out", "run", "--json", cwd=folder)
+    done = mgae(
+        "train",
+        "edges.csv",
+        "--bipartite",
+        "--method",
+        "mgae",
+        *wanted,
+        "--out",
+        "run",
+        "--json",
+        cwd=folder,
+    )
     assert done.returncode == 0, done.stderr
     (folder / "result.json").write_text(done.stdout)
     return folder

@@ -23,7 +23,13 @@ from tests.reliability import Tally
 OPTIONS = {"epochs": 2, "patience": 2}
 
 
-@pytest.mark.parametrize("kind", ["undirected", "directed", "weighted", "bare"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "undirected",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("directed", "weighted", "bare")),
+    ],
+)
 @pytest.mark.parametrize("name", ALL_METHODS)
 def test_a_held_out_edge_changes_nothing(name: str, kind: str, tally: Tally) -> None:
     graph = toy_data(

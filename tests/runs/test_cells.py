@@ -124,6 +124,9 @@ def test_damaged_settings_of_a_run_are_no_words_of_the_method(tmp_path: Path, gr
     run_cell(config(), tmp_path / "cell", graph)
     (tmp_path / "cell/seed-1/metrics.json").unlink()
     (tmp_path / "cell/seed-1/config.toml").write_text("[")
+    with pytest.raises(RunDirectoryError, match=r"seed-1/config\.toml is damaged"):
+        run_cell(config(), tmp_path / "cell", graph)
+    (tmp_path / "cell/seed-1/manifest.json").unlink()
     with pytest.raises(RunDirectoryError, match=r"cannot read the run in .*seed-1: .*not TOML"):
         run_cell(config(), tmp_path / "cell", graph)
 

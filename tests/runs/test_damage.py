@@ -24,7 +24,9 @@ from tests.reliability import Tally
 STORED = Path(__file__).parent / "stored"
 CONFIG = RunConfig(
     graph="toy",
+    method="mgae",
     encoder={"kind": "gcn", "hidden_channels": 4},
+    decoder={"hidden_channels": 4},
     train={"epochs": 2, "checkpoint_seconds": 0.0},
     evaluation={"heuristics": (), "hard_negatives": 0},
 )

@@ -12,7 +12,7 @@ import pytest
 from mgae.core.errors import GraphError
 from mgae.data.opening import open_graph
 from mgae.runs.config import RunConfig
-from mgae.runs.featureworth import FeatureWorth, worth_of_features
+from mgae.runs.featureworth import FeatureWorth, after_check, worth_of_features
 from mgae.runs.pipeline import run
 from tests.conftest import toy_data
 from tests.runs.customers import customers
@@ -26,6 +26,7 @@ def config(folder: Path, seed: int, given: dict[str, Any], **other: Any) -> RunC
     return RunConfig(graph=str(folder / "edges.csv"), seed=seed, input=given, **settings)
 
 
+@pytest.mark.slow
 def test_a_raw_table_does_no_harm_and_helps_if_a_column_carries_signal(tmp_path: Path) -> None:
     gains: dict[bool, list[float]] = {False: [], True: []}
     for seed in range(5):
@@ -40,10 +41,16 @@ def test_a_raw_table_does_no_harm_and_helps_if_a_column_carries_signal(tmp_path:
 
 def test_what_features_are_worth_is_measured_and_said(tmp_path: Path) -> None:
     given = customers(tmp_path, 0, signal=True)
-    settings = config(tmp_path, 0, given.model_dump(exclude_none=True), split={"val_ratio": 0.2})
+    settings = config(
+        tmp_path,
+        0,
+        given.model_dump(exclude_none=True),
+        split={"val_ratio": 0.2},
+        method={"kind": "evidence", "folds": 3},
+        train={"epochs": 15},
+    )
     worth = worth_of_features(settings, open_graph(settings.graph, given))
     assert worth.gain > 0 and worth.edges > 50
-    assert worth == worth_of_features(settings, open_graph(settings.graph, given))
 
 
 @pytest.mark.parametrize(
@@ -58,6 +65,12 @@ def test_the_words_follow_the_scores_and_the_number_of_edges(
     scores: tuple[float, float], words: str
 ) -> None:
     assert re.search(words, str(FeatureWorth("auc", *scores, edges=100)))
+
+
+def test_the_check_takes_half_of_the_time_budget() -> None:
+    limited = RunConfig(graph="toy", method="mgae", train={"budget": 60.0})
+    assert after_check(limited).train.budget == 30
+    assert after_check(RunConfig(graph="toy", method="mgae")).train.budget is None
 
 
 def test_a_graph_without_features_has_none_to_check() -> None:

@@ -15,6 +15,8 @@ from mgae.runs.config import RunConfig
 from mgae.runs.results import heading
 from mgae.runs.trial import Trial
 
+CHECK_SHARE = 0.5  # of the time budget, for both trainings of the check
+
 
 @dataclass(frozen=True)
 class FeatureWorth:
@@ -57,6 +59,8 @@ class FeatureWorth:
 def worth_of_features(config: RunConfig, graph: Data) -> FeatureWorth:
     """Train on a graph with its features and without, on the same split with the same seed.
 
+    The two trainings share a part of the time budget, if there is one.
+
     Raises:
         GraphError: if the graph has no features.
     """
@@ -65,12 +69,24 @@ def worth_of_features(config: RunConfig, graph: Data) -> FeatureWorth:
     evaluation = {**config.evaluation.model_dump(), "heuristics": ()}
     if config.train.monitor not in HARD_METRICS:
         evaluation["hard_negatives"] = 0
-    config = config.changed(evaluation=evaluation, runs=1)
+    train = {**config.train.model_dump(exclude_none=True), **_shortened(config, CHECK_SHARE / 2)}
+    config = config.changed(evaluation=evaluation, train=train, runs=1)
     bare = graph.clone()
     bare.x = bare.preparation = bare.feature_names = bare.checksum = None
     with_features, edges = _validated(config, graph)
     without, _ = _validated(_without_features(config), bare)
     return FeatureWorth(config.ranked_by, with_features, without, edges)
+
+
+def after_check(config: RunConfig) -> RunConfig:
+    """Return the configuration with what the check leaves of the time budget, if there is one."""
+    train = {**config.train.model_dump(exclude_none=True), **_shortened(config, 1 - CHECK_SHARE)}
+    return config.changed(train=train)
+
+
+def _shortened(config: RunConfig, share: float) -> dict[str, float]:
+    """Return the budget of a training that may take this share of the whole."""
+    return {} if config.train.budget is None else {"budget": share * config.train.budget}
 
 
 def _without_features(config: RunConfig) -> RunConfig:

@@ -33,7 +33,7 @@ from mgae.registry import DATASETS, METHODS
 from mgae.runs.budget import shortened
 from mgae.runs.build import reads_edge_features
 from mgae.runs.config import RunConfig
-from mgae.runs.featureworth import worth_of_features
+from mgae.runs.featureworth import after_check, worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
 from mgae.runs.results import Figures, RunResult, SeedResult, heading
@@ -105,6 +105,7 @@ def run(
     if check_features:
         observer.on_stage("training with and without the features")
         observer.on_note(str(worth_of_features(config, opened)))
+        config = after_check(config)
     return run_opened(config, opened, out, observer)
 
 
