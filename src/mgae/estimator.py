@@ -29,7 +29,8 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
     the epoch and to weigh the network against the evidence of links.
 
     >>> data = Data(edge_index=torch.tensor([[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]]), num_nodes=6)
-    >>> model = MGAE(encoder={"kind": "sage", "hidden_channels": 8}, train={"epochs": 2})
+    >>> small = {"kind": "sage", "hidden_channels": 8}
+    >>> model = MGAE(method="mgae", encoder=small, train={"epochs": 2})
     >>> model.fit(data).embed().shape
     torch.Size([6, 16])
     >>> model.score_links(torch.tensor([[0, 1], [3, 4]])).shape

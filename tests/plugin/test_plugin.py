@@ -108,6 +108,7 @@ def test_a_part_of_a_plain_module_is_found_by_the_module_in_the_configuration(
         encoding="utf-8",
     )
     chosen = settings(
+        "method.evidence_epochs=1",
         "decoder.kind=ones",
         "decoder.module=my_parts",
         "encoder.kind=my-gcn",

@@ -41,6 +41,8 @@ def test_one_s_own_graph_has_the_combined_method_and_a_known_one_the_paper_s() -
     assert (own.train.epochs, own.train.schedule, own.train.eval_every) == (300, "cosine", 5)
     for other in ({"graph": "cora"}, {"graph": "ogbl-ddi"}, {"graph": "mine", "task": "nodes"}):
         assert RunConfig(**other).method.kind == "mgae"
+    few = RunConfig(graph="mine.csv", method={"folds": 4}).method
+    assert (few.kind, few.folds) == ("combined", 4), "a setting of the default method"
     heuristic = own.for_method("common-neighbors")
     assert (heuristic.encoder, heuristic.split) == (None, own.split)
     assert own.for_method("random-init").encoder == own.encoder

@@ -211,7 +211,8 @@ def _warm_up() -> None:
     nodes = torch.arange(8)
     edges = torch.stack([nodes, (nodes + 1) % 8])
     ring = checked(Data(edge_index=edges, num_nodes=8))
-    config = RunConfig(graph="ring", train={"epochs": 1}, evaluation={"heuristics": ()})
+    quick = {"train": {"epochs": 1}, "evaluation": {"heuristics": ()}}
+    config = RunConfig(graph="ring", method="mgae", **quick)
     with TemporaryDirectory() as folder:
         run_opened(config, ring, Path(folder) / "run", Observer())
 

@@ -154,7 +154,7 @@ def _complete_parts(config: dict[str, Any]) -> None:
     own = config["task"] == "links" and not _dataset(config.get("graph", "cora"))
     usual = "combined" if own else "mgae"
     usual = "relational" if _has_types(config.get("input")) else usual
-    config["method"] = _part(METHODS, config.get("method", usual), {})
+    config["method"] = _part(METHODS, config.get("method", {}), {"kind": usual})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():
         default = method.extras["parts"].get(name)

@@ -131,6 +131,14 @@ def test_a_network_that_knows_what_the_evidence_lacks_is_added(seed: int) -> Non
     assert auc(edges @ weights, others @ weights) > auc(edges[:, LINK], others[:, LINK]) + 0.04
 
 
+def test_of_many_pairs_some_from_all_over_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mgae.core.methods.combined._MOST_PAIRS", 100)
+    edges, others = told({LINK: 1.0, NETWORK: 1.0}, 0)
+    weights = _choose_link(edges, others, [HEURISTIC])
+    assert torch.equal(weights, _choose_link(edges[::4], others[::4], [HEURISTIC]))
+    assert 0.4 < float(weights[NETWORK] / weights[LINK]) < 2.5
+
+
 def test_a_single_source_that_is_clearly_best_is_taken_alone() -> None:
     for source in (HEURISTIC, NETWORK):
         edges, others = told({LINK: 0.5}, 0)
