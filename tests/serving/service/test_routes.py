@@ -34,7 +34,7 @@ def test_info(client: TestClient) -> None:
 def test_nodes_are_found_by_a_part_of_their_id(client: TestClient) -> None:
     assert client.get("/nodes", params={"query": "n1", "limit": 3}).json() == {
         "query": "n1",
-        "nodes": ["n10", "n11", "n12"],
+        "nodes": ["n11", "n12", "n13"],
     }
     assert client.get("/nodes", params={"query": "zoë & å"}).json()["nodes"] == ["Zoë & Åse"]
     assert client.get("/nodes", params={"query": "nobody"}).json()["nodes"] == []
