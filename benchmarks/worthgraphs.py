@@ -10,17 +10,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pyarrow.csv
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError
-from mgae.core.graph import MessageGraph, edge_matrix, random_orientation
+from mgae.core.graph import MessageGraph, random_orientation
 from mgae.core.negatives import NegativeSampler
 from mgae.core.seeding import Generators
 from mgae.data import checked, load_graph
@@ -105,86 +102,33 @@ def hide_edges(message: MessageGraph, generator: torch.Generator) -> Tensor:
     return random_orientation(message.pairs[:, chosen], generator)
 
 
-def draw_negatives(
-    message: MessageGraph, side: Tensor | None, count: int, generator: torch.Generator
-) -> Tensor:
-    """Return ``count`` distinct pairs that are no edges; on a bipartite graph across the sides."""
-    sampler = NegativeSampler.of(message)
-    if side is None:
-        return random_orientation(sampler.sample_distinct(count, generator), generator)
-    left, right = ((side == number).nonzero().squeeze(1) for number in (0, 1))
-    keys = torch.empty(0, dtype=torch.long)
-    while keys.numel() < count:
-        heads, tails = (
-            some[torch.randint(some.numel(), (count,), generator=generator)]
-            for some in (left, right)
-        )
-        free = ~sampler.is_taken(torch.stack([heads, tails]))
-        keys = torch.unique(torch.cat([keys, (heads * message.num_nodes + tails)[free]]))
-    keys = keys[torch.randperm(keys.numel(), generator=generator)[:count]]
-    pairs = torch.stack([keys // message.num_nodes, keys % message.num_nodes])
-    return random_orientation(pairs, generator)
-
-
-class _SameSide:
-    """The known edges and all pairs of one side, row by row: none of them is a hard negative."""
-
-    def __init__(self, edges: sp.csr_array, side: Tensor) -> None:
-        self.edges, self.side = edges, side.numpy()
-
-    def __getitem__(self, ends: np.ndarray) -> sp.csr_array:
-        same = self.side[ends][:, None] == self.side
-        return sp.csr_array((self.edges[ends].toarray() > 0) | same)
-
-
-def draw_hard_negatives(
-    whole: MessageGraph,
-    message: MessageGraph,
-    edges: Tensor,
-    side: Tensor | None,
-    generator: torch.Generator,
-) -> Tensor:
-    """Return the hard negatives [2, n, 100] of ``edges``, as the product draws them."""
-    order = torch.randperm(whole.num_nodes, generator=generator)
-    if side is None:
-        return hard.hard_negatives(whole, message, edges, HARD_NEGATIVES, order)
-    # As there, with candidates of the other side alone.
-    ends, row = np.unique(edges.numpy(), return_inverse=True)
-    known: Any = _SameSide(edge_matrix(whole), side)
-    half = HARD_NEGATIVES // 2
-    nodes = torch.from_numpy(
-        hard._hardest(known, hard._scorers(message), ends, half, order.numpy())
-    )
-    first, second = (nodes[torch.from_numpy(one)] for one in row.reshape(tuple(edges.shape)))
-    kept_head = torch.stack([edges[0][:, None].expand_as(first), first])
-    kept_tail = torch.stack([second, edges[1][:, None].expand_as(second)])
-    pairs = torch.cat([kept_head, kept_tail], dim=2)
-    return torch.where((pairs < 0).any(dim=0), -1, pairs)
-
-
 def draw(graph: Data, key: str, name: str, seed: int) -> HiddenEdges:
     """Hide edges of a whole graph: by ``name`` and ``seed``, the same for both variants."""
     generators, side = Generators(seed), graph.get("side")
     whole = MessageGraph.of(graph)
     hidden = hide_edges(whole, generators.fresh(f"worth/{name}/hidden"))
-    negatives = draw_negatives(
-        whole, side, hidden.size(1), generators.fresh(f"worth/{name}/negatives")
-    )
+    # Both kinds of negatives as the product draws them: on a bipartite graph across the sides.
+    chance = generators.fresh(f"worth/{name}/negatives")
+    negatives = NegativeSampler.of(whole).sample_distinct(hidden.size(1), chance)
+    negatives = random_orientation(negatives, chance)
     ranked = hidden
     if hidden.size(1) > RANK_ALL_UP_TO:
         order = torch.randperm(hidden.size(1), generator=generators.fresh(f"worth/{name}/ranked"))
         ranked = hidden[:, order[:RANKED_SAMPLE]]
     message = without(whole, hidden)
-    hard_pairs = draw_hard_negatives(
-        joined(message, hidden), message, ranked, side, generators.fresh(f"worth/{key}/hard")
-    )
+    order = torch.randperm(whole.num_nodes, generator=generators.fresh(f"worth/{key}/hard"))
+    known = joined(message, hidden)
+    hard_pairs = hard.hard_negatives(known, message, ranked, HARD_NEGATIVES, order)
     return HiddenEdges(remaining(graph, hidden), hidden, negatives, ranked, hard_pairs, side)
 
 
 def remaining(graph: Data, hidden: Tensor) -> Data:
-    """Return the graph less the hidden edges, as a user would give it: nothing else is kept."""
+    """Return the graph less the hidden edges, as a user would give it, with its sides."""
     message = without(MessageGraph.of(graph), hidden)
-    return checked(Data(x=graph.x, edge_index=message.edge_index, num_nodes=graph.num_nodes))
+    kept = Data(x=graph.x, edge_index=message.edge_index, num_nodes=graph.num_nodes)
+    if graph.get("side") is not None:
+        kept.side = graph.side
+    return checked(kept)
 
 
 def open_inputs(variant: Variant, seed: int, folder: Path) -> HiddenEdges:
@@ -215,9 +159,9 @@ def open_whole(name: str, folder: Path) -> Data:
     whole = Data(
         x=stored.get("x"), edge_index=stored["edge_index"], num_nodes=int(stored["num_nodes"])
     )
-    graph = checked(whole)
-    graph.side = stored.get("side")
-    return graph
+    if "side" in stored:
+        whole.side = stored["side"].to(torch.int8)
+    return checked(whole)
 
 
 def _read(name: str) -> Data:
@@ -256,6 +200,5 @@ def bipartite(edges: Tensor, sizes: tuple[int, int] | None = None) -> Data:
     users, items = sizes or tuple(int(row.max()) + 1 for row in edges)
     across = torch.stack([edges[0], edges[1] + users])
     both_ways = torch.cat([across, across.flip(0)], dim=1)
-    graph = checked(Data(edge_index=both_ways, num_nodes=users + items))
-    graph.side = (torch.arange(users + items) >= users).long()
-    return graph
+    side = (torch.arange(users + items) >= users).to(torch.int8)
+    return checked(Data(edge_index=both_ways, num_nodes=users + items, side=side))

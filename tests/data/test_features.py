@@ -263,7 +263,7 @@ def test_the_features_of_a_data_are_scaled_on_demand_alone() -> None:
     x = torch.tensor([[1.0, 3e6], [2.0, 1e6], [3.0, 2e6]])
     data = Data(x=x, edge_index=torch.tensor([[0, 1], [1, 2]]))
     plain = as_graph(data)
-    assert torch.equal(plain.x, x) and "features.scale=robust scales them" in plain.notes[-1]
+    assert torch.equal(plain.x, x) and "features.scale=robust scales them" in " ".join(plain.notes)
     scaled = as_graph(data, preparing=FeatureSettings(scale="standard"))
     expected = torch.tensor([[-1.2247, 1.2247], [0, -1.2247], [1.2247, 0]])
     assert torch.allclose(scaled.x, expected, atol=1e-4)

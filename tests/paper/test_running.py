@@ -203,6 +203,7 @@ def test_runs_at_another_commit_are_told_apart(tmp_path: Path) -> None:
     reproduce(asked(tmp_path, "raw-features", 3))
     (file,) = tmp_path.glob("cells/*/seed-1/environment.json")
     file.write_text(json.dumps({**json.loads(file.read_text()), "commit": "abc", "cores": 64}))
+    (file.parent / "manifest.json").unlink()  # it would refuse the changed file
     made = reproduce(asked(tmp_path, "raw-features", 3))
     cell = on_cora(made, "raw-features")
     assert isinstance(cell, Measured)

@@ -71,6 +71,8 @@ def test_the_order_of_the_scores_is_kept(
 class Watched:
     """Remembers the graphs it was given; scores edges above other pairs."""
 
+    typed = False
+
     def __init__(self, edges: Tensor) -> None:
         self.edges = edges
         self.encoded: list[MessageGraph] = []

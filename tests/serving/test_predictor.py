@@ -170,7 +170,10 @@ def test_a_directed_link_leads_from_the_node_that_was_asked_about() -> None:
 
 
 def test_the_validation_edges_are_not_seen_when_their_scores_are_calibrated() -> None:
-    data, model = named(num_edges=60), mgae.MGAE(**{**OWN, "train": {"epochs": 3}})
+    data, model = (
+        named(num_edges=60),
+        mgae.MGAE(**{**OWN, "train": {"epochs": 3, "final_fit": False}}),
+    )
     predictor = model.fit(data).predictor()
     split = model.split_
     hidden = model.method_.score_links(model.method_.encode(split.message), split.val)

@@ -32,7 +32,7 @@ _FACTS = (
     "feature_widths",
     "edge_feature_names",
 )
-_FACTS_FORM = TypeAdapter(dict[str, str | list[Any] | dict[str, Any]])
+_FACTS_FORM = TypeAdapter(dict[str, str | bool | list[Any] | dict[str, Any]])
 GRAPH_FILES = (
     "source.json", "tensors.safetensors", "facts.json", "nodes.parquet", *PREPARATION_FILES
 )  # fmt: skip

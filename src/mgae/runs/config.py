@@ -26,6 +26,8 @@ _SPLIT_RATIOS: dict[str, dict[str, Any]] = {
     "links": {"val_ratio": 0.05, "test_ratio": 0.10},
     "nodes": {"val_ratio": 0.10, "test_ratio": 0.0},
 }
+# Figures of so many edges are sure to a few tenths, and the rest is better learned from.
+_ENOUGH_EDGES = 4000
 _HEURISTICS = {
     "links": (
         "common-neighbors",
@@ -149,9 +151,14 @@ def _dataset(graph: Any) -> Mapping[str, Any]:
     return DATASETS[graph].extras if known else {}
 
 
+def _is_own(config: Mapping[str, Any]) -> bool:
+    """Return whether the graph is none of the catalogue's."""
+    return not _dataset(config.get("graph", "cora"))
+
+
 def _complete_parts(config: dict[str, Any]) -> None:
     # The paper's own graphs have the paper's method, whoever else's the one that is best there.
-    own = config["task"] == "links" and not _dataset(config.get("graph", "cora"))
+    own = config["task"] == "links" and _is_own(config)
     usual = "combined" if own else "mgae"
     usual = "relational" if _has_types(config.get("input")) else usual
     config["method"] = _part(METHODS, config.get("method", {}), {"kind": usual})
@@ -189,6 +196,8 @@ def _complete_sections(config: dict[str, Any], dataset: Mapping[str, Any]) -> No
     split: dict[str, Any] = dict(_SPLIT_RATIOS.get(task, {}))
     if strict:
         split["seed"] = 0  # one split, whatever the seed of the run
+    if _is_own(config):
+        split["max_edges"] = _ENOUGH_EDGES
     evaluation = {
         "hits": dataset.get("hits", (20, 50, 100)),
         "probe": "logistic" if strict else "svm",

@@ -159,7 +159,8 @@ def _unread_edge_features(config: RunConfig, message: MessageGraph) -> str | Non
 
 def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
     """Return a warning if the figures will rest on a handful of edges."""
-    count = int(config.split.test_ratio * message.pairs.size(1))
+    num_edges = message.pairs.size(1)
+    count = int(config.split.ratios(num_edges)[1] * num_edges)
     if config.task != "links" or count >= _FEW_EDGES:
         return None
     left = f"{count} edges are" if count > 1 else "1 edge is"
@@ -171,7 +172,8 @@ def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | No
     held = 0
     for part in hard_parts(config.train.monitor):
         official = graph.get(f"{part}_edges")
-        drawn = int(getattr(config.split, f"{part}_ratio") * message.pairs.size(1))
+        num_edges = message.pairs.size(1)
+        drawn = int(config.split.ratios(num_edges)[part == "test"] * num_edges)
         held += drawn if official is None else official.size(1)
     return too_costly(message, held, config.evaluation.hard_negatives)
 
@@ -355,7 +357,7 @@ def _held_out_by_time(config: RunConfig, graph: Data) -> str | None:
     if graph.get("edge_time") is None or not splits_by_time(config, graph):
         return None
     times, dated = listed_times(graph), bool(graph.get("dated"))
-    cuts = TimeCuts.of(times, config.split.val_ratio, config.split.test_ratio)
+    cuts = TimeCuts.of(times, *config.split.ratios(len(times)))
     parts = [
         f"{name} from {readable_time(time, dated)}"
         for name, time in (("validation", cuts.val), ("test", cuts.test))

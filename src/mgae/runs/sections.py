@@ -25,9 +25,21 @@ class SplitSettings(Settings):
     both: bool = Field(
         False, description="with times: train on the other split too, and print both figures"
     )
+    max_edges: int | None = Field(
+        None, ge=1, description="edges of the validation, and of the test, at most"
+    )
     seed: Annotated[int, Field(ge=0)] | Literal["run"] = Field(
         "run", description="draws one split for all runs; 'run': each run draws its own"
     )
+
+    def ratios(self, num_edges: int) -> tuple[float, float]:
+        """Return the shares of ``num_edges`` edges for validation and test, ``max_edges`` kept.
+
+        >>> SplitSettings(max_edges=1000).ratios(100_000)
+        (0.01, 0.01)
+        """
+        most = 1.0 if self.max_edges is None else self.max_edges / max(1, num_edges)
+        return min(self.val_ratio, most), min(self.test_ratio, most)
 
 
 class TrainSettings(Settings):

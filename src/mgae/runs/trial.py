@@ -75,7 +75,7 @@ class Trial:
 
     def _draw_split(self) -> LinkSplit:
         generator = self.split_generator()
-        ratios = self.config.split.val_ratio, self.config.split.test_ratio
+        ratios = self.config.split.ratios(self.message.pairs.size(1))
         if has_official_split(self.graph):
             split = LinkSplit.official(self.graph, self.message, generator)
         elif splits_by_time(self.config, self.graph):

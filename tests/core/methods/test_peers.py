@@ -159,8 +159,8 @@ def test_blocks_of_heads_change_nothing(
 ) -> None:
     graph = toy_graph(num_nodes=40, num_edges=120)
     whole = score_matrix(kind(), graph)
-    monkeypatch.setattr(heuristics, "_HEADS_AT_ONCE", 3)
-    monkeypatch.setattr(heuristics, "_PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(heuristics, "HEADS_AT_ONCE", 3)
+    monkeypatch.setattr(heuristics, "_NEIGHBORS_AT_ONCE", 7)
     np.testing.assert_array_equal(score_matrix(kind(), graph), whole)
     method = kind()
     tails = method.score_tails(method.encode(graph), torch.arange(40), torch.arange(40))

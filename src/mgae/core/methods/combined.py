@@ -41,6 +41,7 @@ _SHARES = (0.25, 0.5, 0.75, 1.0)  # of the way from the evidence to the fitted w
 _DOUBT = 1.0  # standard errors by which a gain over the evidence alone counts less
 _PENALTY = 1e-3
 _DRAWS = 200  # of the bootstrap
+_FEWEST_PAIRS = 20  # below that chance would choose
 _MOST_PAIRS = 20_000  # validation edges, and other pairs, that link weights are chosen on
 _EVIDENCE_SETTINGS = {
     "learning_rate": 0.005,
@@ -136,13 +137,17 @@ class CombinedModel(Method):
 
     def score_links(self, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
         """Return the weighed sum for telling edges from other pairs."""
-        values = encoded.evidence.pairs(pairs)
-        return self._whole(self.link_weights, encoded, values, pairs)
+        return self._of_pairs(self.link_weights, encoded, pairs)
 
     def rank_links(self, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
         """Return the weighed sum for ranking the tails of a head."""
-        values = encoded.evidence.pairs(pairs)
-        return self._whole(self.rank_weights, encoded, values, pairs)
+        return self._of_pairs(self.rank_weights, encoded, pairs)
+
+    def _of_pairs(self, weights: Tensor, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
+        """Return the weighed sum [n]; evidence that counts for nothing is not computed."""
+        if weights.count_nonzero() == weights[NETWORK].count_nonzero():
+            return weights[NETWORK] * self.network.score_links(encoded.network, pairs)
+        return self._whole(weights, encoded, encoded.evidence.pairs(pairs), pairs)
 
     def score_tails(self, encoded: EncodedBoth, heads: Tensor, tails: Tensor) -> Tensor:
         """Return the ranking scores [h, n], from one walk for each head."""
@@ -197,7 +202,7 @@ class CombinedModel(Method):
         positives, negatives = (
             pairs[:, (degree[pairs] > 0).all(dim=0)] for pairs in (positives, negatives)
         )
-        if not (positives.size(1) and negatives.size(1)):
+        if min(positives.size(1), negatives.size(1)) < _FEWEST_PAIRS:
             return
         encoded = self.encode(graph)
         edges, others = (self._sources(encoded, pairs) for pairs in (positives, negatives))
@@ -248,7 +253,7 @@ def _choose_link(edges: Tensor, others: Tensor, columns: list[int]) -> Tensor:
     # More pairs would not change the choice, and the bootstrap holds _DRAWS times as many.
     edges, others = (part[:: 1 + (len(part) - 1) // _MOST_PAIRS] for part in (edges, others))
     choices = _choices(LINK, _logistic(edges, others), [NETWORK, *columns])
-    generator = torch.Generator().manual_seed(0)
+    generator = Generators(0).fresh("choice")
     drawn = [_drawn(len(part), generator) for part in (edges, others)]
 
     def merit(weights: Tensor) -> tuple[float, Tensor]:
@@ -269,7 +274,7 @@ def _choose_rank(contests: Contests, values: Tensor, columns: list[int]) -> Tens
     if not len(contests.edge):
         return _only(RANK, values.size(1))
     choices = _choices(RANK, _softmax(contests, values), [LINK, *columns])
-    drawn = _drawn(len(contests.edge), torch.Generator().manual_seed(0))
+    drawn = _drawn(len(contests.edge), Generators(0).fresh("choice"))
 
     def merit(weights: Tensor) -> tuple[float, Tensor]:
         # Discounted by the logarithm of the rank: whether it is below ten is too rough a measure.

@@ -32,7 +32,7 @@ from mgae.core.seeding import Generators, drawn_from
 _OUTLIER = 5.0  # standardized evidence is cut off here
 _TAILS_PER_HEAD = 4  # of negatives: a head's walk serves several of them
 _SCORES_AT_ONCE = 1 << 17
-_COMPETITORS, _OTHERS = 24, 4  # of a ranked edge: from the same shortlist, and random pairs
+_COMPETITORS, _OTHERS = 16, 4  # of a ranked edge: from the same shortlist, and random pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +234,7 @@ class EvidenceModel(Method):
         dropout: on their hidden layers.
         max_edges: edges whose evidence is computed, at most.
         shortlist: tails that each of several scores proposes for a head.
-        step_size: edges per optimizer step; None: 512.
+        step_size: edges per optimizer step; None: 512, or as many as there are.
     """
 
     shortlists = True
@@ -292,8 +292,9 @@ class EvidenceModel(Method):
 
     def _link_loss(self, folded: FoldedEvidence, generators: Generators) -> Tensor:
         """Tell random edges from random other pairs."""
-        positives = _some(folded.positives, self.step_size, generators["mask"])
-        negatives = _some(folded.negatives, 2 * self.step_size, generators["negatives"])
+        count = min(self.step_size, len(folded.positives))
+        positives = _some(folded.positives, count, generators["mask"])
+        negatives = _some(folded.negatives, 2 * count, generators["negatives"])
         x = self.standardized(torch.cat([positives, negatives]))
         logits = self.link(x, generators["dropout"])
         labels = (torch.arange(len(logits)) < len(positives)).to(logits.dtype)
@@ -303,7 +304,7 @@ class EvidenceModel(Method):
         """Put an edge before its competitors: those of a shortlist, and a few random pairs."""
         if not len(folded.contests.edge):
             return torch.zeros(())
-        count = max(1, self.step_size // 2)
+        count = min(max(1, self.step_size // 4), len(folded.contests.edge))
         values, void = folded.contests.draw(count, generators["mask"])
         others = _some(folded.negatives, count * _OTHERS, generators["negatives"])
         values = torch.cat([values, others.view(count, _OTHERS, -1)], dim=1)
