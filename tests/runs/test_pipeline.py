@@ -61,6 +61,7 @@ def test_the_run_directory_has_every_file(tmp_path: Path) -> None:
         "checkpoint",
         "embeddings.parquet",
         "environment.json",
+        "manifest.json",
     }
     assert result.directory == tmp_path / "run"
     assert json.loads((tmp_path / "run" / "metrics.json").read_text()) == result.metrics()
