@@ -87,10 +87,15 @@ def _seconds(cell: dict[str, Any]) -> float:
 Table = dict[str, Entry]  # by method
 
 
+def _cell_files(folder: Path) -> list[Path]:
+    """Return the files of cells; a report may have been written into a folder beside them."""
+    return sorted(path for path in folder.glob("*/*.json") if path.stem != "worth")
+
+
 def read_tables(folder: Path) -> dict[str, Table]:
     """Return the stored cells by graph and method, in the order of the lists."""
     found: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
-    for path in sorted(folder.glob("*/*.json")):
+    for path in _cell_files(folder):
         cell = read_cell(path)
         found[cell["graph"]][cell["method"]].append(cell)
     known = [*(variant.key for variant in variants(list(NAMES))), *OFFICIAL]
@@ -135,7 +140,7 @@ def write_report(cells: Path, out: Path) -> list[Path]:
         graph: {name: entry.plain() for name, entry in table.items()}
         for graph, table in tables.items()
     }
-    commits = sorted({read_cell(path).get("commit") or "?" for path in cells.glob("*/*.json")})
+    commits = sorted({read_cell(path).get("commit") or "?" for path in _cell_files(cells)})
     write_json(paths[0], {"commits": commits, "summary": summary(own), "graphs": graphs})
     write_text(paths[1], page(own, official))
     if not own:
