@@ -91,29 +91,29 @@ def ranking_figures(
     for some in users.split(max(1, _SCORES // graph.num_nodes)):
         per_user += _user_ranks(method, encoded, graph, some, edges, chosen)
     return {
-        name: float(np.mean([measure(k, found) for found in per_user]))
+        name: float(np.mean([measure(k, user_ranks) for user_ranks in per_user]))
         for k in ks
         for name, measure in zip(ranking_metrics(k, graph), (recall_of, ndcg_of), strict=True)
     }
 
 
-def recall_of(k: int, found: Floats) -> float:
+def recall_of(k: int, user_ranks: Floats) -> float:
     """Return the share of a user's held-out items that rank among the best ``k``.
 
     >>> recall_of(3, np.array([1.0, 3.0, 8.0, 9.0]))
     0.5
     """
-    return float(np.mean(found <= k))
+    return float(np.mean(user_ranks <= k))
 
 
-def ndcg_of(k: int, found: Floats) -> float:
+def ndcg_of(k: int, user_ranks: Floats) -> float:
     """Return Σ 1 / log2(rank + 1) of the held-out items at or above ``k``, over the best possible.
 
     >>> ndcg_of(3, np.array([1.0, 8.0]))  # 1 of 1 + 1 / log2(3)
     0.6131471927654584
     """
-    gains = 1 / np.log2(found[found <= k] + 1)
-    return float(gains.sum() / (1 / np.log2(np.arange(min(k, found.size)) + 2)).sum())
+    gains = 1 / np.log2(user_ranks[user_ranks <= k] + 1)
+    return float(gains.sum() / (1 / np.log2(np.arange(min(k, user_ranks.size)) + 2)).sum())
 
 
 def _from_users(sides: Sides, edges: Tensor) -> Tensor:

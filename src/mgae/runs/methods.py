@@ -211,7 +211,7 @@ METHODS.add(
     "combined",
     "mgae.core:CombinedModel",
     settings=CombinedSettings,
-    summary="masked autoencoder beside the evidence of links, weighed on validation edges",
+    summary="masked autoencoder beside the evidence of links, weighted by validation",
     parts={
         "mask": {"kind": "undirected", "ratio": 0.5},
         "encoder": {

@@ -1,4 +1,4 @@
-"""The evidence of links and a masked autoencoder, each trained alone and weighed by validation.
+"""The evidence of links and a masked autoencoder, each trained alone, weighted by validation.
 
 The evidence model counts and the network reads features and long patterns. Trained together, the
 network fits what the evidence leaves over on the training edges and loses on new ones; trained
@@ -9,7 +9,7 @@ a plain heuristic is better than the sum, come from validation edges that neithe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -60,7 +60,7 @@ class EncodedBoth:
 
 
 class CombinedModel(Method):
-    """A masked autoencoder beside an `EvidenceModel`; both orders and both outputs are weighed.
+    """The weighted sum of a masked autoencoder and the two outputs of an `EvidenceModel`.
 
     Args:
         mask, encoder, decoder, loss, step_size, chunk_size, fanouts: of the autoencoder.
@@ -111,17 +111,17 @@ class CombinedModel(Method):
         if not self.evidence.fold(graph, generators).teaches:
             return [network]
         self.knows_evidence.fill_(True)
-        return [self._evidence_stage, network]
+        return [*map(self._with_settings, self.evidence.stages(graph, generators)), network]
 
     def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train the evidence model again; the network reads all edges as it is."""
-        again = self.evidence.final_stages(graph, generators) if self.knows_evidence else []
-        return [self._evidence_stage] if again else []
+        if not self.knows_evidence:
+            return []
+        return [*map(self._with_settings, self.evidence.final_stages(graph, generators))]
 
-    @property
-    def _evidence_stage(self) -> Stage:
-        settings = {**_EVIDENCE_SETTINGS, "epochs": self.evidence_epochs}
-        return Stage(self.evidence, settings, keep_last=True)
+    def _with_settings(self, stage: Stage) -> Stage:
+        """Return a stage of the evidence model, which does not train as the network does."""
+        return replace(stage, settings={**_EVIDENCE_SETTINGS, "epochs": self.evidence_epochs})
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Run an epoch of the network; the evidence model has a stage of its own."""
@@ -136,15 +136,15 @@ class CombinedModel(Method):
         return self.network.embed(graph)
 
     def score_links(self, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
-        """Return the weighed sum for telling edges from other pairs."""
+        """Return the weighted sum for telling edges from other pairs."""
         return self._of_pairs(self.link_weights, encoded, pairs)
 
     def rank_links(self, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
-        """Return the weighed sum for ranking the tails of a head."""
+        """Return the weighted sum for ranking the tails of a head."""
         return self._of_pairs(self.rank_weights, encoded, pairs)
 
     def _of_pairs(self, weights: Tensor, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
-        """Return the weighed sum [n]; evidence that counts for nothing is not computed."""
+        """Return the weighted sum [n]; evidence that counts for nothing is not computed."""
         if weights.count_nonzero() == weights[NETWORK].count_nonzero():
             return weights[NETWORK] * self.network.score_links(encoded.network, pairs)
         return self._whole(weights, encoded, encoded.evidence.pairs(pairs), pairs)
@@ -157,7 +157,7 @@ class CombinedModel(Method):
         for head in heads:
             one = head.view(1).numpy()
             values = torch.from_numpy(encoded.evidence.evidence.tails(one, tails.numpy())[0])
-            rows.append(self._weighed(weights, values))
+            rows.append(self._weighted(weights, values))
         scores = torch.stack(rows)
         if weights[NETWORK]:
             network = self.network.score_tails(encoded.network, heads, tails)
@@ -174,14 +174,14 @@ class CombinedModel(Method):
     def _whole(
         self, weights: Tensor, encoded: EncodedBoth, values: Tensor, pairs: Tensor
     ) -> Tensor:
-        """Return the weighed sum [n] of all sources of pairs with evidence ``values`` [n, F]."""
-        scores = self._weighed(weights, values)
+        """Return the weighted sum [n] of all sources of pairs with evidence ``values`` [n, F]."""
+        scores = self._weighted(weights, values)
         if weights[NETWORK]:
             scores += weights[NETWORK] * self.network.score_links(encoded.network, pairs)
         return scores
 
-    def _weighed(self, weights: Tensor, values: Tensor) -> Tensor:
-        """Return the weighed sum [n] of what the evidence ``values`` [n, F] gives."""
+    def _weighted(self, weights: Tensor, values: Tensor) -> Tensor:
+        """Return the weighted sum [n] of what the evidence ``values`` [n, F] gives."""
         columns = weights[len(PARTS) :]
         scores = values.new_zeros(len(values))
         if columns.any():
@@ -249,7 +249,7 @@ def _only(source: int, count: int) -> Tensor:
 
 
 def _choose_link(edges: Tensor, others: Tensor, columns: list[int]) -> Tensor:
-    """Return the weights by which edges [n, S] are told best from other pairs [m, S]."""
+    """Return the weights that best separate edges [n, S] from other pairs [m, S]."""
     # More pairs would not change the choice, and the bootstrap holds _DRAWS times as many.
     edges, others = (part[:: 1 + (len(part) - 1) // _MOST_PAIRS] for part in (edges, others))
     choices = _choices(LINK, _logistic(edges, others), [NETWORK, *columns])
@@ -345,14 +345,14 @@ def _fitted(loss: Callable[[Tensor], Tensor], start: list[float], count: int, bi
     """Minimize a loss of the three weights, pulled a little towards ``start``."""
     center = torch.tensor(start, dtype=torch.double)
 
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        theta = torch.from_numpy(point).requires_grad_()
+    def objective(at: np.ndarray) -> tuple[float, np.ndarray]:
+        theta = torch.from_numpy(at).requires_grad_()
         value = loss(theta) + _PENALTY * (theta - center).square().sum()
         (gradient,) = torch.autograd.grad(value, theta)
         return float(value.detach()), gradient.numpy()
 
     bounds = [(0, None)] * len(PARTS) + ([(None, None)] if bias else [])
-    found = minimize(objective, center.numpy(), jac=True, method="L-BFGS-B", bounds=bounds).x
+    point = minimize(objective, center.numpy(), jac=True, method="L-BFGS-B", bounds=bounds).x
     weights = torch.zeros(count)
-    weights[: len(PARTS)] = torch.from_numpy(found[: len(PARTS)]).float()
+    weights[: len(PARTS)] = torch.from_numpy(point[: len(PARTS)]).float()
     return weights if weights.any() else _only(start.index(1.0), count)
