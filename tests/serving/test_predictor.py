@@ -291,3 +291,23 @@ def test_wrong_questions_are_one_line(predictor: Predictor) -> None:
         list(predictor.recommend_all(k=0))
     with pytest.raises(GraphError, match="a pair must be two ids"):
         predictor.score_links([("n1", "n2", "n3")])  # type: ignore[list-item]
+
+
+def test_what_was_learned_from_all_edges_is_served_and_the_rest_is_measured(tmp_path: Path) -> None:
+    train = {"epochs": 1, "final_fit": True}
+    split = {"val_ratio": 0.2, "test_ratio": 0.2}
+    mgae.run(
+        RunConfig(graph="toy", method=QUICK, train=train, split=split),
+        toy_data(40, 120),
+        tmp_path / "run",
+    )
+    final, model = (
+        load_file(tmp_path / "run" / f"{name}.safetensors") for name in ("final", "model")
+    )
+    assert not torch.equal(final["evidence.mean"], model["evidence.mean"])
+    assert all(torch.equal(final[key], model[key]) for key in model if "evidence." not in key)
+    served = Predictor.load(tmp_path / "run").method.state_dict()
+    assert all(torch.equal(served[key], final[key]) for key in final)
+    (tmp_path / "run" / "final.safetensors").unlink()
+    with pytest.raises(RunDirectoryError, match=r"final\.safetensors"):
+        Predictor.load(tmp_path / "run")

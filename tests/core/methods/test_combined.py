@@ -27,6 +27,7 @@ from mgae.core.methods.combined import (
     NETWORK,
     PARTS,
     RANK,
+    _best,
     _choose_link,
     _choose_rank,
     _only,
@@ -311,3 +312,11 @@ def test_a_random_graph_teaches_nothing() -> None:
         scores.append(auc(positive, model.score_links(encoded, others[:, 40:])))
     # Of 90 edges the standard error is 0.03, of three graphs less than 0.02.
     assert 0.44 < float(np.mean(scores)) < 0.56
+
+
+@pytest.mark.parametrize(("spread", "chosen"), [(0.005, 1), (0.02, 0)])
+def test_a_gain_counts_only_beyond_its_standard_error(spread: float, chosen: int) -> None:
+    choices = [torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])]
+    draws = torch.tensor([-1.0, 1.0]).repeat(100) * spread
+    merits = [(0.90, torch.zeros(200)), (0.91, draws)]
+    assert torch.equal(_best(choices, merits), choices[chosen])

@@ -70,6 +70,12 @@ def test_validation_may_come_less_often_and_always_at_the_end() -> None:
     assert [record.score for record in result.history] == [None, 1.0, None, 2.0, 3.0]
 
 
+def test_out_of_time_the_epoch_that_has_begun_is_validated_and_is_the_last() -> None:
+    result = scored(Slide(), [1.0], epochs=100, eval_every=50, budget=1e-9)
+    assert [record.score for record in result.history] == [1.0]
+    assert scored(Slide(), [1.0] * 5, epochs=5, budget=3600.0).epochs == 5
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_a_loss_that_is_not_finite_stops_with_a_way_out(value: float) -> None:
     with pytest.raises(TrainingError, match=r"in epoch 1: lower train\.learning_rate from 0\.01"):
