@@ -27,6 +27,8 @@ from mgae.core.seeding import Generators
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
 _SMALL = 4  # times as many nodes as channels: all factors take no longer than some
+_FEW_NODES = 2000  # all eigenvectors of so many take a second
+_BASIS, _TOLERANCE = 4, 1e-4  # of Lanczos: vectors for each eigenvector, and relative error
 
 
 class FixedEmbedding(InnerProductMethod):
@@ -89,8 +91,8 @@ class Spectral(FixedEmbedding):
     """Personalized PageRank of low rank: the leading eigenvectors of D^-1/2 A D^-1/2.
 
     An eigenvector of λ counts as it does in PageRank, λ / (1 - (1 - restart) λ). They are those of
-    scipy's ``eigsh`` (Lanczos), or of all of a graph that is hardly larger than ``channels``. Links
-    are scored by the inner product: it is the approximated PageRank, which unit vectors are not.
+    scipy's ``eigsh`` (Lanczos), or of all of a small graph. Links are scored by the inner product:
+    it is the approximated PageRank, which unit vectors are not.
 
     Args:
         restart: α of PageRank.
@@ -109,11 +111,15 @@ class Spectral(FixedEmbedding):
 
     def _eigenvectors(self, walk: sp.csr_array) -> tuple[Floats, Floats]:
         count = min(self.channels, walk.shape[0])
-        if walk.shape[0] <= _SMALL * count:
+        if walk.shape[0] <= max(_FEW_NODES, _SMALL * count):
             values, vectors = np.linalg.eigh(walk.toarray())
             return values[-count:], vectors[:, -count:]
         start = torch.rand(walk.shape[0], generator=self.generator(), dtype=torch.float64)
-        values, vectors = eigsh(walk, count, which="LA", v0=start.numpy())
+        # As many eigenvalues of 1 as components, which a loose tolerance and a wide basis survive.
+        width = min(_BASIS * count, walk.shape[0])
+        values, vectors = eigsh(
+            walk, count, which="LA", v0=start.numpy(), ncv=width, tol=_TOLERANCE
+        )
         return values, vectors
 
 
