@@ -22,7 +22,7 @@ from benchmarks.worthcells import Cell, run_cells
 from benchmarks.worthgraphs import NAMES, variants
 from benchmarks.worthmethods import ROWS
 from benchmarks.worthofficial import OFFICIAL
-from benchmarks.worthreport import write_report
+from benchmarks.worthreport import restore, write_report
 
 CELLS = Path("build/worth")
 MINUTES, OFFICIAL_MINUTES = 30.0, 150.0
@@ -51,6 +51,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--cells", type=Path, default=CELLS, help=f"default: {CELLS}")
     parser.add_argument("--minutes", type=float, help="the limit of a cell; 30, official 150")
     parser.add_argument("--again", action="store_true", help="run failed cells again")
+    parser.add_argument("--fresh", action="store_true", help="do not go on from the last report")
     parser.add_argument("--report", action="store_true", help="only write the tables")
     parser.add_argument("--out", type=Path, default=Path("results"), help="default: results")
     return parser.parse_args(arguments)
@@ -58,6 +59,8 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 
 def main(arguments: list[str] | None = None) -> None:
     args = parse(arguments)
+    if not args.fresh and (count := restore(args.out / "worth.json", args.cells)):
+        print(f"{count} cells are taken from {args.out / 'worth.json'}")
     if not args.report:
         usual = OFFICIAL_MINUTES if args.official else MINUTES
         run_cells(list(planned(args)), args.cells, args.minutes or usual, args.again)

@@ -140,13 +140,32 @@ def write_report(cells: Path, out: Path) -> list[Path]:
         graph: {name: entry.plain() for name, entry in table.items()}
         for graph, table in tables.items()
     }
-    commits = sorted({read_cell(path).get("commit") or "?" for path in _cell_files(cells)})
-    write_json(paths[0], {"commits": commits, "summary": summary(own), "graphs": graphs})
+    stored = [_kept(read_cell(path)) for path in _cell_files(cells)]
+    write_json(paths[0], {"summary": summary(own), "graphs": graphs, "cells": stored})
     write_text(paths[1], page(own, official))
     if not own:
         return paths[:2]
     draw(paths[2], {title_of(graph): _for_picture(table) for graph, table in own.items()}, COLUMNS)
     return paths
+
+
+def _kept(cell: dict[str, Any]) -> dict[str, Any]:
+    """Return what a report keeps of a cell: all but what its commit tells."""
+    names = ("graph", "method", "seed", "status", "figures", "seconds", "reason", "commit")
+    return {name: cell[name] for name in names if name in cell}
+
+
+def restore(report: Path, folder: Path) -> int:
+    """Write the cells of an earlier report that are not in the folder; return how many."""
+    cells = read_cell(report).get("cells", []) if report.exists() else []
+    count = 0
+    for cell in cells:
+        path = folder / cell["graph"] / f"{cell['method']}-{cell['seed']}.json"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_json(path, cell)
+            count += 1
+    return count
 
 
 def _for_picture(table: Table) -> dict[str, dict[str, float]]:

@@ -22,7 +22,7 @@ from benchmarks.worthfigures import (
 )
 from benchmarks.worthgraphs import Variant, bipartite, draw, hide_edges
 from benchmarks.worthmethods import ROWS, Row, configure, fit
-from benchmarks.worthreport import write_report
+from benchmarks.worthreport import restore, write_report
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -240,3 +240,8 @@ def test_the_report_of_a_few_cells(tmp_path: Path) -> None:
     assert "| power | AUC | 94.5 | katz 95.0 | −0.5 | −0.3: **no** |" in text
     assert "| **95.0 ± 0.0** | **90.0 ± 0.0** | 40.0 ± 0.0 |" in text
     assert "refused: too large" in text
+    # A report can be gone on from: it has all cells.
+    again = tmp_path / "again"
+    assert restore(paths[0], again) == 7 and restore(paths[0], again) == 0
+    (same, *_) = write_report(again, again / "out")
+    assert same.read_text() == paths[0].read_text()
