@@ -23,18 +23,22 @@ SHORT = {"epochs": 60, "patience": 30}
 def config(folder: Path, seed: int, given: dict[str, Any], **other: Any) -> RunConfig:
     evaluation = {"heuristics": (), "hard_negatives": 0}
     settings = {"method": "evidence", "train": SHORT, "evaluation": evaluation, **other}
+    settings = {key: value for key, value in settings.items() if value is not None}
     return RunConfig(graph=str(folder / "edges.csv"), seed=seed, input=given, **settings)
 
 
 @pytest.mark.slow
-def test_a_raw_table_does_no_harm_and_helps_if_a_column_carries_signal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [{}, {"method": None, "train": None}], ids=["evidence", "usual"])
+def test_a_raw_table_does_no_harm_and_helps_if_a_column_carries_signal(
+    tmp_path: Path, other: dict[str, Any]
+) -> None:
     gains: dict[bool, list[float]] = {False: [], True: []}
     for seed in range(5):
         customers(tmp_path, seed, signal=False)
-        bare = run(config(tmp_path, seed, {})).test["auc"].mean
+        bare = run(config(tmp_path, seed, {}, **other)).test["auc"].mean
         for signal, gain in gains.items():
             given = customers(tmp_path, seed, signal).model_dump(exclude_none=True)
-            gain.append(run(config(tmp_path, seed, given)).test["auc"].mean - bare)
+            gain.append(run(config(tmp_path, seed, given, **other)).test["auc"].mean - bare)
     assert np.mean(gains[False]) >= -1
     assert np.mean(gains[True]) > 1
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord
 from mgae.evaluation.links import held_out_scores
 from mgae.reporting.scorecurves import Scored
 from mgae.reporting.stronglinks import StrongLinks, strong_links
+from mgae.runs.featureuse import message_graph
 from mgae.runs.pipeline import seed_configs
 from mgae.runs.presets import Published, published
 from mgae.runs.results import RunResult
@@ -53,7 +53,7 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     graph, configs = directory.graph(), seed_configs(directory.config)
     homes = [directory.run(index) for index in range(len(configs))]
     seeds = [home.seed_result() for home in homes]
-    message = MessageGraph.of(graph)
+    message = message_graph(configs[0], graph)
     split = homes[0].split(graph, message)
     trial = Trial(configs[0], graph, message, split)
     homes[0].load_weights(trial.method)

@@ -33,6 +33,7 @@ from mgae.registry import DATASETS, METHODS
 from mgae.runs.budget import shortened
 from mgae.runs.build import reads_edge_features
 from mgae.runs.config import RunConfig
+from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.featureworth import after_check, worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
@@ -115,12 +116,13 @@ def run_opened(
     """Do what `run` does for a graph that `open_graph` gave."""
     if config.task == "nodes":
         require_labels(graph)
-    message = MessageGraph.of(graph)
+    config, left_out = choose_features(config, graph)
+    message = message_graph(config, graph)
     config, fewer = shortened(config, message)
     config, changed = fitted(config, message)
     unread = (_unread_types(config, graph), _unread_edge_features(config, message))
-    notes = (fewer, changed, *unread, _held_out_by_time(config, graph), _too_few(config, message))
-    for note in (*notes, _not_hard(config, graph, message)):
+    notes = (left_out, fewer, changed, *unread, _held_out_by_time(config, graph))
+    for note in (*notes, _too_few(config, message), _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
@@ -186,7 +188,8 @@ def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
     observer.on_graph(graph)
     for note in directory.notes:
         observer.on_note(note)
-    return _run_seeds(directory.config, graph, MessageGraph.of(graph), directory, observer)
+    config = directory.config
+    return _run_seeds(config, graph, message_graph(config, graph), directory, observer)
 
 
 def evaluate(
@@ -204,7 +207,7 @@ def evaluate(
     if settings is not None:
         whole = whole.changed(evaluation=settings.model_dump(exclude_none=True))
     graph = directory.graph()
-    message = MessageGraph.of(graph)
+    message = message_graph(whole, graph)
     observer.on_graph(graph)
     for remark in directory.notes:
         observer.on_note(remark)

@@ -51,6 +51,31 @@ def splits_by_time(config: RunConfig, graph: Data) -> bool:
     return graph.get("edge_time") is not None and config.split.by != "random"
 
 
+def split_generator(config: RunConfig) -> torch.Generator:
+    """Return the generator of the one split of all runs, or of this run's own."""
+    fixed = config.split.seed
+    return Generators(config.seed if fixed == "run" else fixed)["split"]
+
+
+def draw_split(config: RunConfig, graph: Data, message: MessageGraph) -> LinkSplit:
+    """Return the split of a run, without hard negatives."""
+    generator = split_generator(config)
+    ratios = config.split.ratios(message.pairs.size(1))
+    by_time = splits_by_time(config, graph)
+    if has_official_split(graph):
+        split = LinkSplit.official(graph, message, generator)
+    elif by_time:
+        split = split_by_time(message, graph.edge_time, *ratios, generator)
+    else:
+        split = split_links(message, *ratios, generator)
+    known = graph.get("negatives")
+    if known is not None:
+        split = with_known_negatives(split, known, ratios, generator)
+    if message.triples is None:
+        return split
+    return with_types(split, message, generator, draw=known is None and not by_time)
+
+
 class Trial:
     """One seed from split to figures."""
 
@@ -59,7 +84,7 @@ class Trial:
     ) -> None:
         self.config, self.graph, self.message = config, graph, message
         self.generators = Generators(config.seed)
-        self.split = self._with_hard_negatives(split or self._draw_split())
+        self.split = self._with_hard_negatives(split or draw_split(config, graph, message))
         if config.train.fanouts is not None:
             # Sampled steps read few of the edges, so these can lie in files.
             message = in_files(self.split.message)
@@ -73,23 +98,6 @@ class Trial:
         """Since the split was drawn, in this process."""
         return time.perf_counter() - self.started
 
-    def _draw_split(self) -> LinkSplit:
-        generator = self.split_generator()
-        ratios = self.config.split.ratios(self.message.pairs.size(1))
-        if has_official_split(self.graph):
-            split = LinkSplit.official(self.graph, self.message, generator)
-        elif splits_by_time(self.config, self.graph):
-            split = split_by_time(self.message, self.graph.edge_time, *ratios, generator)
-        else:
-            split = split_links(self.message, *ratios, generator)
-        known = self.graph.get("negatives")
-        if known is not None:
-            split = with_known_negatives(split, known, ratios, generator)
-        if self.message.triples is None:
-            return split
-        drawn = known is None and not splits_by_time(self.config, self.graph)
-        return with_types(split, self.message, generator, draw=drawn)
-
     def _with_hard_negatives(self, split: LinkSplit) -> LinkSplit:
         """Add the hard negatives that the configuration asks for, unless they are too costly."""
         count = self.config.evaluation.hard_negatives
@@ -98,12 +106,7 @@ class Trial:
         missing = [part for part, size in sizes.items() if size and split.num_hard(part) != count]
         if not (count and missing) or too_costly(self.message, sum(sizes.values()), count):
             return split
-        return with_hard_negatives(split, count, self.split_generator(), missing)
-
-    def split_generator(self) -> torch.Generator:
-        """Return the generator of the one split of all runs, or of this run's own."""
-        fixed = self.config.split.seed
-        return Generators(self.config.seed if fixed == "run" else fixed)["split"]
+        return with_hard_negatives(split, count, split_generator(self.config), missing)
 
     def fit(
         self,
@@ -192,7 +195,7 @@ class Trial:
             config.evaluation.probe,
             config.evaluation.folds,
             config.seed,
-            self.split_generator(),
+            split_generator(self.config),
         )
 
     def _link_figures(self, method: Method, part: str) -> Figures:

@@ -22,6 +22,7 @@ from mgae.data.checks import checked
 from mgae.data.splits.links import LinkSplit, joined
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
+from mgae.runs.featureuse import message_graph
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.answers import Answers, LinkScores, Recommendation
 from mgae.serving.calibration import Calibration, Calibrations, calibrate
@@ -71,7 +72,7 @@ class Predictor:
         self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
         self.nodes = NodeIndex(graph.node_ids, graph.get("side_prefixes") or ())
         self._answers = Answers(self.nodes, calibrations)
-        self._message = MessageGraph.of(graph)
+        self._message = message_graph(config, graph)
         self._file_notes: list[str] = []
 
     @classmethod
@@ -79,7 +80,7 @@ class Predictor:
         """Load a run directory; of several runs the one of this number."""
         directory = RunDirectory.open(Path(run_dir)).run(run)
         config, graph = directory.config, directory.graph()
-        split = directory.split(graph, MessageGraph.of(graph))
+        split = directory.split(graph, message_graph(config, graph))
         method = build_method(config, split.message, Generators(config.seed)["init"])
         directory.load_weights(method)
         predictor = cls.of(method, config, graph, split)
@@ -259,7 +260,7 @@ class Predictor:
         require_inductive(self.method)
         other = checked(graph)
         require_same_features(self.graph, other)
-        return self.method.embed(MessageGraph.of(other)).detach().numpy()
+        return self.method.embed(message_graph(self.config, other)).detach().numpy()
 
     def with_new(
         self, features: Any, edges: Iterable[tuple[Any, Any]] = (), side: Any = None

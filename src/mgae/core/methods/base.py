@@ -82,6 +82,7 @@ class Method(nn.Module, ABC):
     samplable: ClassVar[bool] = False  # whether it can train on sampled neighborhoods
     typed: ClassVar[bool] = False  # whether it also scores triples (head, tail, type of edge)
     shortlists: ClassVar[bool] = False  # whether `shortlist` proposes tails; then no others rank
+    may_leave_features: ClassVar[bool] = False  # whether it does as well on a graph without any
     name = ""  # what error messages call it
 
     @property

@@ -70,6 +70,7 @@ class CombinedModel(Method):
 
     samplable = True
     shortlists = True
+    may_leave_features = True
     link_weights: Tensor
     rank_weights: Tensor
     knows_evidence: Tensor

@@ -238,6 +238,7 @@ class EvidenceModel(Method):
     """
 
     shortlists = True
+    may_leave_features = True
     mean: Tensor
     scale: Tensor
 

@@ -27,6 +27,11 @@ class FeatureSettings(Settings):
     columns: dict[str, Choice] = Field(
         {}, description="a choice for single columns, as features.columns.age=quantile"
     )
+    use: Literal["auto", "always", "never"] = Field(
+        "auto",
+        description="whether features are read; auto: combined and evidence leave them out if "
+        "hidden training edges are predicted no better with them",
+    )
 
     @property
     def text_columns(self) -> set[str]:
