@@ -316,10 +316,12 @@ def _run_seed(
         observer.on_note(_both_splits(config, graph, result.test, figures))
         result = replace(result, other_split=figures)
     if home is not None:
-        trial.write(home)
-        observer.on_stage("learning from all edges")
-        if trial.fit_again():
+        home.write_model(dict(trial.method.state_dict()))
+        if trial.fits_again:
+            observer.on_stage("learning from all edges")
+            trial.fit_again(fit, home.final_checkpoints(config.train.checkpoint_seconds))
             home.write_final_model(dict(trial.method.state_dict()))
+        trial.write_embeddings(home)
         home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
     return result
 

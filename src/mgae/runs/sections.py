@@ -75,7 +75,7 @@ class TrainSettings(Settings):
     )
     final_fit: bool = Field(
         False,
-        description="after the estimate, learn the evidence again from all edges; what is served",
+        description="after the estimate, train once more, on all edges: what is served",
     )
     budget: float | None = Field(
         None,
