@@ -181,10 +181,10 @@ class Trial:
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
         """Measure the test figures, and those of the heuristics on the same split."""
         on_stage("evaluating")
-        test = self.test_figures(self.method)
+        test = self.test_figures(self.method) if self.has_test else {}
         val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
         heuristics = {}
-        for name in self._heuristics():
+        for name in self._heuristics() if self.has_test else ():
             on_stage(f"evaluating {name}")
             figures = self.heuristic(name)
             if figures is not None:
@@ -199,6 +199,11 @@ class Trial:
             other_split=stored.other_split if stored else None,
             seconds=stored.seconds if stored else self.seconds + fit.seconds_before,
         )
+
+    @property
+    def has_test(self) -> bool:
+        """Whether there is anything to measure on; split.test_ratio may be zero."""
+        return self.config.task == "nodes" or self.split.test.size(1) > 0
 
     def test_figures(self, method: Method) -> Figures:
         """Measure link prediction on the test edges, or node classification from all edges."""
