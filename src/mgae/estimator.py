@@ -77,7 +77,8 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         self.config_, self.method_, self.graph_ = config, trial.method, trial.message
         self.history_, self.best_epoch_ = fit.history, fit.best_epoch
         self.calibrations_ = calibrate(trial.method, trial.split)
-        trial.fit_again()
+        if trial.fits_again:
+            trial.fit_again(fit)
         self.encoded_ = self.method_.encode(self.graph_)
         return self
 

@@ -10,10 +10,13 @@ import torch
 from safetensors.torch import load_file
 from torch_geometric.data import Data
 
+from mgae.cli.printing import print_result
 from mgae.core.errors import ConfigError, GraphError, MGAEError, RunDirectoryError, TrainingError
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord
 from mgae.data.store import save_graph
+from mgae.reporting import write_report
+from mgae.runs.comparison import compare
 from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import Observer, evaluate, resume, run
 from mgae.runs.results import Summary
@@ -389,3 +392,19 @@ def test_a_handful_of_test_edges_is_said_to_be_rough() -> None:
     run(config(task="nodes"), data(), observer=nodes)
     assert few.notes == ["only about 24 edges are left for the test: its figures will be rough"]
     assert nodes.notes == []
+
+
+def test_a_run_without_test_edges_has_a_note_in_place_of_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    observer = Notes()
+    whole = config(protocol="strict", split={"val_ratio": 0.2, "test_ratio": 0.0})
+    result = run(whole, data(), tmp_path / "run", observer)
+    assert result.test == result.heuristics == {} and result.val["auc"].mean > 0
+    assert any("split.test_ratio is 0" in note for note in observer.notes)
+    assert evaluate(tmp_path / "run").to_json()["test"] == {}
+    print_result(result, None)
+    assert "no test edges" in capsys.readouterr().out
+    assert "No test figures" in write_report(tmp_path / "run").read_text()
+    with pytest.raises(ConfigError, match=r"split\.test_ratio is 0"):
+        compare("cora", split={"test_ratio": 0.0})

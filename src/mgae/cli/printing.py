@@ -20,7 +20,10 @@ def print_result(result: RunResult, paper: Published | None) -> None:
     console, config = Console(markup=False), result.config
     about = f"{config.graph}, {config.task}, protocol {config.protocol}"
     console.print(f"{about}: test, {_counted(config.runs, 'run')}", highlight=False)
-    console.print(result_table(result, paper))
+    if result.test:
+        console.print(result_table(result, paper))
+    else:
+        console.print("no test edges, so no figures: split.test_ratio is 0", highlight=False)
     for line in _remarks(result, paper):
         console.print(line, highlight=False, soft_wrap=True)
 

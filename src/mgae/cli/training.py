@@ -74,6 +74,13 @@ def train(
         str | None,
         typer.Option(metavar="TIME", help="Time that training may take, as 90s, 10m or 1h."),
     ] = None,
+    final_fit: Annotated[
+        bool | None,
+        typer.Option(
+            "--final-fit/--no-final-fit",
+            help="Train once more on all edges after the estimate. [default: own graphs]",
+        ),
+    ] = None,
     check_features: Annotated[
         bool,
         typer.Option(
@@ -117,6 +124,7 @@ def train(
             learning_rate=learning_rate,
             memory_limit_gb=memory_limit,
             budget=budget,
+            final_fit=final_fit,
         ),
     }
     if resume is not None:

@@ -165,6 +165,8 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
     count = int(config.split.ratios(num_edges)[1] * num_edges)
     if config.task != "links" or count >= _FEW_EDGES:
         return None
+    if config.split.test_ratio == 0:
+        return "split.test_ratio is 0: no edges are held out for the test, so there are no figures"
     left = f"{count} edges are" if count > 1 else "1 edge is"
     return f"only about {left} left for the test: its figures will be rough"
 
@@ -319,10 +321,12 @@ def _run_seed(
         observer.on_note(_both_splits(config, graph, result.test, figures))
         result = replace(result, other_split=figures)
     if home is not None:
-        trial.write(home)
-        observer.on_stage("learning from all edges")
-        if trial.fit_again():
+        home.write_model(dict(trial.method.state_dict()))
+        if trial.fits_again:
+            observer.on_stage("learning from all edges")
+            trial.fit_again(fit, home.final_checkpoints(config.train.checkpoint_seconds))
             home.write_final_model(dict(trial.method.state_dict()))
+        trial.write_embeddings(home)
         home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
     return result
 
@@ -330,7 +334,8 @@ def _run_seed(
 def _needs_other_split(config: RunConfig, graph: Data) -> bool:
     """Return whether to train on both splits: a random one flatters where edges have times."""
     timed = graph.get("edge_time") is not None and config.task == "links"
-    return timed and (config.split.both or config.split.by == "random")
+    measured = config.split.test_ratio > 0
+    return timed and measured and (config.split.both or config.split.by == "random")
 
 
 def _by_other_split(

@@ -125,6 +125,10 @@ class RunDirectory:
         """Return where the training can go on from."""
         return Checkpoints(self.path / "checkpoint", every_seconds)
 
+    def final_checkpoints(self, every_seconds: float = 60.0) -> Checkpoints:
+        """Return where the training on all edges can go on from."""
+        return Checkpoints(self.path / "checkpoint" / "final", every_seconds)
+
     def discard(self) -> None:
         """Remove what `create` made, unless training has left something in it or in a seed's."""
         kept = [*self.path.rglob("metrics.json"), *self.path.rglob("checkpoint")]

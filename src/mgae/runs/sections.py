@@ -18,7 +18,9 @@ class SplitSettings(Settings):
     section: ClassVar[str] = "split"
 
     val_ratio: float = Field(0.05, ge=0, lt=1, description="share of the edges for validation")
-    test_ratio: float = Field(0.10, ge=0, lt=1, description="share of the edges for the test")
+    test_ratio: float = Field(
+        0.10, ge=0, lt=1, description="share of the edges for the test; 0: no figures"
+    )
     by: Literal["auto", "random", "time"] = Field(
         "auto", description="which edges are held out; auto: the last ones if edges have times"
     )
@@ -75,7 +77,7 @@ class TrainSettings(Settings):
     )
     final_fit: bool = Field(
         False,
-        description="after the estimate, learn the evidence again from all edges; what is served",
+        description="after the estimate, train once more, on all edges: what is served",
     )
     budget: float | None = Field(
         None,

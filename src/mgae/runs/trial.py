@@ -36,6 +36,8 @@ from mgae.runs.results import Figures, SeedResult
 from mgae.runs.rundirectory import RunDirectory
 
 OnStage = Callable[[str], None]
+# Of the budget, for the split: on all edges the training takes as long, and a little more.
+_FIRST_SHARE = 0.45
 _USUAL_RECALLS = (20,)  # what the literature prints for users and items
 _ACROSS_SIDES = ("l3", "preferential-attachment")  # heuristics where no neighbor is shared
 
@@ -126,7 +128,7 @@ class Trial:
             weight_decay=train.weight_decay,
             clip=train.clip,
             schedule=train.schedule,
-            budget=train.budget,
+            budget=self._first_budget,
             eval_every=train.eval_every,
             validate=validator(
                 self.method,
@@ -142,33 +144,50 @@ class Trial:
         self.method.settle(self.split.message, *self.split.pairs("val"))
         return result
 
-    def fit_again(self) -> bool:
-        """Learn from all edges what the method learns again; return whether it does.
+    @property
+    def _first_budget(self) -> float | None:
+        budget = self.config.train.budget
+        return budget and budget * (_FIRST_SHARE if self.fits_again else 1.0)
 
-        The figures of `result` are those before.
-        """
+    @property
+    def fits_again(self) -> bool:
+        """Whether the method is to learn from all edges; an official split has no others."""
+        wanted = self.config.train.final_fit and self.method.trains
+        return wanted and not has_official_split(self.graph)
+
+    def fit_again(self, before: Fit, checkpoints: Checkpoints | None = None) -> None:
+        """Learn once more, from all edges; the figures of `result` are those before."""
         train = self.config.train
-        if not (train.final_fit and self.method.trains):
-            return False
         fit_again(
             self.method,
-            self.message,
+            self._all_edges(),
+            before,
             Generators(self.config.seed),
-            epochs=train.epochs,
+            checkpoints,
             learning_rate=train.learning_rate,
             weight_decay=train.weight_decay,
             clip=train.clip,
             schedule=train.schedule,
+            budget=train.budget and max(0.0, train.budget - before.seconds),
         )
-        return True
+
+    def _all_edges(self) -> MessageGraph:
+        """Return the whole graph as training reads it."""
+        message, known = self.message, self.graph.get("negatives")
+        if self.config.train.fanouts is not None:
+            message = in_files(message)
+        if known is not None:
+            both = torch.cat([known, known.flip(0)], dim=1) if message.undirected else known
+            message = replace(message, known_negatives=both)
+        return message
 
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
         """Measure the test figures, and those of the heuristics on the same split."""
         on_stage("evaluating")
-        test = self.test_figures(self.method)
+        test = self.test_figures(self.method) if self.has_test else {}
         val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
         heuristics = {}
-        for name in self._heuristics():
+        for name in self._heuristics() if self.has_test else ():
             on_stage(f"evaluating {name}")
             figures = self.heuristic(name)
             if figures is not None:
@@ -183,6 +202,11 @@ class Trial:
             other_split=stored.other_split if stored else None,
             seconds=stored.seconds if stored else self.seconds + fit.seconds_before,
         )
+
+    @property
+    def has_test(self) -> bool:
+        """Whether there is anything to measure on; split.test_ratio may be zero."""
+        return self.config.task == "nodes" or self.split.test.size(1) > 0
 
     def test_figures(self, method: Method) -> Figures:
         """Measure link prediction on the test edges, or node classification from all edges."""
@@ -236,9 +260,8 @@ class Trial:
         except UnsupportedError:
             return None
 
-    def write(self, home: RunDirectory) -> None:
-        """Write the weights, and the embeddings from all edges of the graph."""
-        home.write_model(dict(self.method.state_dict()))
+    def write_embeddings(self, home: RunDirectory) -> None:
+        """Write the embeddings from all edges, by the weights that are served."""
         try:
             home.write_embeddings(self.graph, self.method.embed(self.message))
         except UnsupportedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ from mgae.core.methods.combined import (
 )
 from mgae.core.methods.evidencemodel import Contests, are_among, uniform_pairs
 from mgae.core.seeding import Generators, drawn_from
+from mgae.core.training import Snapshot
+from mgae.core.training.loop import fit_again
 from mgae.evaluation.metrics import auc
 from tests.conftest import toy_graph
 from tests.core.methods.small import seeded
@@ -320,3 +323,48 @@ def test_a_gain_counts_only_beyond_its_standard_error(spread: float, chosen: int
     draws = torch.tensor([-1.0, 1.0]).repeat(100) * spread
     merits = [(0.90, torch.zeros(200)), (0.91, draws)]
     assert torch.equal(_best(choices, merits), choices[chosen])
+
+
+class _Kept:
+    """Checkpoints in memory; a training is killed after ``kill_after`` of them."""
+
+    def __init__(self, kill_after: int | None = None) -> None:
+        self.kill_after, self.count = kill_after, 0
+        self.last: Snapshot | None = None
+
+    def newest(self) -> Snapshot | None:
+        return self.last
+
+    def keep(self, snapshot: Snapshot) -> None:
+        self.last, self.count = snapshot, self.count + 1
+        if self.count == self.kill_after:
+            raise KeyboardInterrupt
+
+    def write_kept(self) -> None: ...
+
+
+def fitted_again(weight: float, kept: _Kept) -> CombinedModel:
+    graph = toy_graph(num_nodes=30, num_edges=90)
+    model = combined(graph)
+    before = fit(model, graph, epochs=6, schedule="cosine", generators=1)
+    model.settle(graph, *2 * [torch.empty(2, 0, dtype=torch.long)])
+    model.rank_weights[NETWORK] = weight
+    fit_again(
+        model, graph, replace(before, best_epoch=4), Generators(1), kept,
+        learning_rate=0.01, weight_decay=0.0, schedule="cosine",
+    )  # fmt: skip
+    return model
+
+
+def test_all_edges_teach_for_the_epochs_found_and_a_kill_does_not_change_a_bit() -> None:
+    whole = fitted_again(0.5, store := _Kept())
+    assert store.count == 4
+    killed = _Kept(kill_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        fitted_again(0.5, killed)
+    resumed = fitted_again(0.5, killed).state_dict()
+    assert killed.count == 4
+    assert all(torch.equal(resumed[key], value) for key, value in whole.state_dict().items())
+    # Only the evidence is learned again where the network has no part in any score.
+    fitted_again(0.0, unused := _Kept())
+    assert unused.count == 2

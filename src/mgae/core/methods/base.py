@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -15,7 +15,7 @@ from mgae.core.decoders import stacked
 from mgae.core.encoders import Inputs
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
-from mgae.core.seeding import Generators
+from mgae.core.seeding import Generators, drawn_from
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,8 +104,13 @@ class Method(nn.Module, ABC):
         return [Stage(self)]
 
     def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
-        """Return what is trained again on all edges, once the estimate is made; mostly nothing."""
-        return []
+        """Return what is trained again on all edges, from the start, once the estimate is made.
+
+        There is nothing left to validate on, so that the last epoch's weights are kept.
+        """
+        with drawn_from(generators["init"]):
+            self.reset_parameters()
+        return [replace(stage, keep_last=True) for stage in self.stages(graph, generators)]
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
         """Return what each group's step moves; a module's gradients are clipped together."""

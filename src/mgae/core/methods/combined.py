@@ -43,6 +43,7 @@ _PENALTY = 1e-3
 _DRAWS = 200  # of the bootstrap
 _FEWEST_PAIRS = 20  # below that chance would choose
 _MOST_PAIRS = 20_000  # validation edges, and other pairs, that link weights are chosen on
+_WHOLE = {"stop": None, "budget": None}  # the evidence is trained to the end of its epochs
 _EVIDENCE_SETTINGS = {
     "learning_rate": 0.005,
     "weight_decay": 5e-5,
@@ -115,14 +116,24 @@ class CombinedModel(Method):
         return [*map(self._with_settings, self.evidence.stages(graph, generators)), network]
 
     def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
-        """Train the evidence model again; the network reads all edges as it is."""
-        if not self.knows_evidence:
-            return []
-        return [*map(self._with_settings, self.evidence.final_stages(graph, generators))]
+        """Train both parts again, each as before; the weights of the sources stay.
+
+        A network that counts for nothing in both scores is not trained again: only embeddings
+        would come from it, and those that it gives now read all edges too.
+        """
+        stages = []
+        if self.knows_evidence:
+            again = self.evidence.final_stages(graph, generators)
+            stages = [self._with_settings(stage) for stage in again]
+        if self.link_weights[NETWORK] or self.rank_weights[NETWORK]:
+            stages += self.network.final_stages(graph, generators)
+        return stages
 
     def _with_settings(self, stage: Stage) -> Stage:
         """Return a stage of the evidence model, which does not train as the network does."""
-        return replace(stage, settings={**_EVIDENCE_SETTINGS, "epochs": self.evidence_epochs})
+        return replace(
+            stage, settings={**_EVIDENCE_SETTINGS, "epochs": self.evidence_epochs, **_WHOLE}
+        )
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Run an epoch of the network; the evidence model has a stage of its own."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -42,13 +42,17 @@ class Fit:
     """How a training went; the method holds the weights of ``best_epoch``.
 
     ``best_score`` is its validation score, or minus its loss if the loss picks the epoch;
-    ``seconds_before`` went into epochs of a process that was stopped.
+    ``seconds_before`` went into epochs of a process that was stopped, ``seconds`` into all of them;
+    ``planned`` is how many epochs the learning rate was planned for: no more than were run, if
+    the time ran out first.
     """
 
     history: tuple[EpochRecord, ...]
     best_epoch: int
     best_score: float
     seconds_before: float = field(default=0.0, compare=False)
+    seconds: float = field(default=0.0, compare=False)
+    planned: int = field(default=0, compare=False)
 
     @property
     def epochs(self) -> int:
@@ -119,23 +123,47 @@ def fit(
     *earlier, last = method.stages(graph, generators)
     for stage in earlier:  # short ones: a training that is resumed takes them again
         _run_stage(stage, graph, {**settings, "budget": None, **stage.settings}, generators)
+    early = time.perf_counter() - started
     if budget is not None:
-        settings["budget"] = max(0.0, budget - (time.perf_counter() - started))
+        settings["budget"] = max(0.0, budget - early)
     result = _run_stage(
         last, graph, {**settings, **last.settings}, generators, validate, checkpoints, on_epoch
     )
     method.eval()
-    return result
+    return replace(result, seconds=result.seconds + early)
 
 
-def fit_again(method: Method, graph: MessageGraph, generators: Generators, **settings: Any) -> None:
-    """Train a method's final stages on all edges, for the epochs and rates of ``settings``.
+def fit_again(
+    method: Method,
+    graph: MessageGraph,
+    before: Fit,
+    generators: Generators,
+    checkpoints: CheckpointStore | None = None,
+    **settings: Any,
+) -> None:
+    """Train a method's final stages on all edges, at the rates of ``settings``.
 
-    There is nothing left to validate on: the last weights are kept.
+    As many epochs as the best one of the training ``before``, at the rates that these had then:
+    the logits keep the scale that the rest of the method was fitted to. There is nothing left to
+    validate on: the last weights are kept.
+
+    Args:
+        method: what was trained before.
+        graph: all edges.
+        before: how that training went.
+        generators: fresh ones.
+        checkpoints: the last stage goes on from the newest one.
+        settings: arguments of `fit`; the budget is for this training alone.
     """
     usual = {"patience": 1, "eval_every": 1, "clip": 1.0, "schedule": "constant", "budget": None}
-    for stage in method.final_stages(graph, generators):
-        _run_stage(stage, graph, {**usual, **settings, **stage.settings}, generators)
+    epochs = {"epochs": max(1, before.planned), "stop": max(1, before.best_epoch)}
+    started, stages = time.perf_counter(), method.final_stages(graph, generators)
+    for stage in stages:
+        chosen = {**usual, **settings, **epochs, **stage.settings}
+        if chosen["budget"] is not None:
+            chosen["budget"] = max(0.0, chosen["budget"] - (time.perf_counter() - started))
+        store = checkpoints if stage is stages[-1] else None
+        _run_stage(stage, graph, chosen, generators, checkpoints=store)
     method.eval()
 
 
@@ -160,6 +188,7 @@ def _run_stage(
         settings["eval_every"],
         stage.keep_last,
         settings["budget"],
+        settings.get("stop"),
     )
     if checkpoints is not None and (saved := checkpoints.newest()) is not None:
         try:
@@ -187,7 +216,14 @@ def _run_stage(
     if checkpoints is not None:
         checkpoints.write_kept()
     method.load_state_dict(state.best_weights)
-    return Fit(tuple(state.history), state.best_epoch, state.best_score, state.seconds_before)
+    return Fit(
+        tuple(state.history),
+        state.best_epoch,
+        state.best_score,
+        state.seconds_before,
+        state.seconds,
+        len(state.history) if state.is_out_of_time else epochs,
+    )
 
 
 class Stepper:
@@ -238,10 +274,11 @@ class State:
         eval_every: int,
         keep_last: bool = False,
         budget: float | None = None,
+        stop: int | None = None,
     ) -> None:
         self.method, self.stepper, self.generators = stepper.method, stepper, generators
         self.epochs, self.patience, self.eval_every = epochs, patience, eval_every
-        self.keep_last, self.budget = keep_last, budget
+        self.keep_last, self.budget, self.stop = keep_last, budget, stop
         self.history: list[EpochRecord] = []
         self.best_epoch, self.best_score = 0, -math.inf
         self.best_weights = _copied(self.method.state_dict())
@@ -251,7 +288,8 @@ class State:
     def finished(self) -> bool:
         """Out of epochs, of time or of patience."""
         tired = self._last_judged - self.best_epoch >= self.patience
-        return self.progress >= 1 or (tired and self.best_epoch > 0)
+        stopped = self.stop is not None and len(self.history) >= self.stop
+        return self.progress >= 1 or stopped or (tired and self.best_epoch > 0)
 
     @property
     def progress(self) -> float:
@@ -293,7 +331,7 @@ class State:
     def finish_epoch(self, loss: float, validate: Callable[[], float] | None) -> None:
         """Validate if it is time to, and keep the best weights."""
         epoch = len(self.history) + 1
-        due = epoch % self.eval_every == 0 or epoch == self.epochs or self._ends_by_time
+        due = epoch % self.eval_every == 0 or epoch == self.epochs or self.is_out_of_time
         score = validate() if validate is not None and due else None
         if score is not None:
             self._check_finite("validation score", score)
@@ -306,7 +344,8 @@ class State:
             self.best_weights = _copied(self.method.state_dict())
 
     @property
-    def _ends_by_time(self) -> bool:
+    def is_out_of_time(self) -> bool:
+        """Whether the budget is spent."""
         return self.budget is not None and self.seconds >= self.budget
 
     def snapshot(self) -> Snapshot:

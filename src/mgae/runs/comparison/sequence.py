@@ -9,7 +9,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from mgae.core.errors import MGAEError, RunDirectoryError, UnsupportedError
+from mgae.core.errors import ConfigError, MGAEError, RunDirectoryError, UnsupportedError
 from mgae.data.atomic import write_json, write_text
 from mgae.data.opening import open_graph
 from mgae.registry import METHODS
@@ -53,6 +53,8 @@ def compare(
     """
     observer = observer or Observer()
     configs = configurations(methods or trained_methods(), {"graph": graph, **given})
+    if configs[0].task == "links" and configs[0].split.test_ratio == 0:
+        raise ConfigError("split.test_ratio is 0, and methods are compared on test edges: raise it")
     asked = _asked(configs[0], given)
     folder = comparison_folder(asked, None if out is None else Path(out))
     for cell in folder.glob("cells/*/cell.json"):
