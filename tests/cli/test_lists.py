@@ -38,8 +38,14 @@ def test_every_method_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    assert call([]) in (0, 2)
-    assert "train" in "".join(capsys.readouterr())
+    texts = []
+    for arguments in ([], ["-h"], ["--help"]):
+        assert call(arguments) == 0
+        texts.append(capsys.readouterr().out)
+    assert "[OPTIONS] COMMAND [ARGS]..." in texts[0] and "recommend" in texts[0]
+    assert len({text.strip() for text in texts}) == 1
+    assert call(["train", "-h"]) == 0
+    assert "[default: cora]" in capsys.readouterr().out
 
 
 def shown_columns(**settings: object) -> list[str]:

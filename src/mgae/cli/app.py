@@ -19,10 +19,11 @@ from mgae.version import __version__
 app = typer.Typer(
     name="mgae",
     help="Masked graph autoencoders: embeddings and link prediction for graphs without labels.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["--help", "-h"]},
 )
+_TRAINING, _ANSWERS, _GRAPHS = "Training", "Answers of a run", "Graphs and methods"
 
 
 def _version(wanted: bool) -> None:
@@ -33,26 +34,32 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
     """Masked graph autoencoders: embeddings and link prediction for graphs without labels."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
-app.command("train")(training.train)
-app.command("evaluate")(training.evaluate)
-app.command("compare")(comparing.compare)
-app.command("reproduce")(reproducing.reproduce)
-app.command("report")(training.report)
-app.command("embed")(serving.embed)
-app.command("score")(serving.score)
-app.command("recommend")(serving.recommend)
-app.command("similar")(serving.similar)
-app.command("serve")(service.serve)
-app.add_typer(graphs.datasets, name="datasets")
-app.command("inspect")(graphs.inspect)
-app.command("methods")(graphs.methods)
+app.command("train", rich_help_panel=_TRAINING)(training.train)
+app.command("evaluate", rich_help_panel=_TRAINING)(training.evaluate)
+app.command("compare", rich_help_panel=_TRAINING)(comparing.compare)
+app.command("reproduce", rich_help_panel=_TRAINING)(reproducing.reproduce)
+app.command("report", rich_help_panel=_TRAINING)(training.report)
+app.command("embed", rich_help_panel=_ANSWERS)(serving.embed)
+app.command("score", rich_help_panel=_ANSWERS)(serving.score)
+app.command("recommend", rich_help_panel=_ANSWERS)(serving.recommend)
+app.command("similar", rich_help_panel=_ANSWERS)(serving.similar)
+app.command("serve", rich_help_panel=_ANSWERS)(service.serve)
+app.add_typer(graphs.datasets, name="datasets", rich_help_panel=_GRAPHS)
+app.command("inspect", rich_help_panel=_GRAPHS)(graphs.inspect)
+app.command("methods", rich_help_panel=_GRAPHS)(graphs.methods)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -19,13 +19,15 @@ def compare(
         str, typer.Option(metavar="all|A,B", help="Methods, by comma; all: every one that trains.")
     ] = "all",
     task: Annotated[
-        str | None, typer.Option(help="links or nodes: what to evaluate. [default: links]")
+        str | None, typer.Option(help="links or nodes: what to evaluate. \\[default: links]")
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="Runs; run k has seed + k. [default: 1]")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the first run. [default: 0]")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs; run k has seed + k. \\[default: 1]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first run. \\[default: 0]")] = None,
     protocol: Annotated[
         str | None,
-        typer.Option(help="paper or strict. [default: paper for the paper's datasets]"),
+        typer.Option(help="paper or strict. \\[default: paper for the paper's datasets]"),
     ] = None,
     features: flags.Features = None,
     labels: flags.Labels = None,
@@ -48,7 +50,7 @@ def compare(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Directory; the same again continues. [default: below runs/]"),
+        typer.Option(help="Directory; the same again continues. \\[default: below runs/]"),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

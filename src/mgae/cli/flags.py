@@ -53,7 +53,7 @@ Bipartite = Annotated[
     bool | None,
     typer.Option(
         "--bipartite/--not-bipartite",
-        help="Source and target are two sides, as users and items. [default: if no id is in both]",
+        help="Source and target are two sides: users and items \\[default: if no id is in both]",
     ),
 ]
 Missing = Annotated[

@@ -27,12 +27,12 @@ def reproduce(
         ),
     ] = None,
     datasets: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Graphs, by comma. [default: the table's]")
+        str | None, typer.Option(metavar="A,B", help="Graphs, by comma. \\[default: the table's]")
     ] = None,
     methods: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="Rows or methods, by comma. [default: all, with heuristics]"
+            metavar="A,B", help="Rows or methods, by comma. \\[default: all, with heuristics]"
         ),
     ] = None,
     runs: Annotated[
@@ -40,7 +40,7 @@ def reproduce(
         typer.Option(
             parser=at_least_one("--runs"),
             metavar="N",
-            help="Runs of each cell. [default: the table's, often 10]",
+            help="Runs of each cell. \\[default: the table's, often 10]",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where the tables are kept.")] = Path("results"),

@@ -133,7 +133,7 @@ def recommend(
     ] = None,
     exact: Annotated[
         bool | None,
-        typer.Option("--exact/--fast", help="Rank all nodes, or candidates. [default: by size]"),
+        typer.Option("--exact/--fast", help="Rank all nodes, or candidates. \\[default: by size]"),
     ] = None,
     edge_type: Annotated[
         str | None, typer.Option("--type", help="With --node: links of this type, such as buys.")

@@ -21,35 +21,39 @@ if TYPE_CHECKING:
 
 def train(
     graph: Annotated[
-        str | None, typer.Argument(help="A dataset's name or a file of edges. [default: cora]")
+        str | None, typer.Argument(help="A dataset's name or a file of edges. \\[default: cora]")
     ] = None,
     task: Annotated[
-        str | None, typer.Option(help="links or nodes: what to evaluate. [default: links]")
+        str | None, typer.Option(help="links or nodes: what to evaluate. \\[default: links]")
     ] = None,
     method: Annotated[
-        str | None, typer.Option(help="What to train; see mgae methods. [default: mgae]")
+        str | None, typer.Option(help="What to train; see mgae methods. \\[default: mgae]")
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option(help="gcn, sage, gin or gat. [default: gcn]")
+        str | None, typer.Option(help="gcn, sage, gin or gat. \\[default: gcn]")
     ] = None,
     mask: Annotated[
-        str | None, typer.Option(help="undirected, directed or path. [default: undirected]")
+        str | None, typer.Option(help="undirected, directed or path. \\[default: undirected]")
     ] = None,
     mask_ratio: Annotated[
-        float | None, typer.Option(help="Share of the edges to hide. [default: 0.7]")
+        float | None, typer.Option(help="Share of the edges to hide. \\[default: 0.7]")
     ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Masks drawn at most. [default: 200]")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Masks drawn at most. \\[default: 200]")
+    ] = None,
     patience: Annotated[
-        int | None, typer.Option(help="Epochs without a better validation score. [default: 50]")
+        int | None, typer.Option(help="Epochs without a better validation score. \\[default: 50]")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Adam's learning rate. [default: 0.01]")
+        float | None, typer.Option(help="Adam's learning rate. \\[default: 0.01]")
     ] = None,
-    runs: Annotated[int | None, typer.Option(help="Runs; run k has seed + k. [default: 1]")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the first run. [default: 0]")] = None,
+    runs: Annotated[
+        int | None, typer.Option(help="Runs; run k has seed + k. \\[default: 1]")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the first run. \\[default: 0]")] = None,
     protocol: Annotated[
         str | None,
-        typer.Option(help="paper or strict. [default: paper for the paper's datasets]"),
+        typer.Option(help="paper or strict. \\[default: paper for the paper's datasets]"),
     ] = None,
     features: flags.Features = None,
     labels: flags.Labels = None,
@@ -68,7 +72,7 @@ def train(
     missing: flags.Missing = None,
     memory_limit: Annotated[
         float | None,
-        typer.Option(metavar="GB", help="Memory to stay below. [default: what is free]"),
+        typer.Option(metavar="GB", help="Memory to stay below. \\[default: what is free]"),
     ] = None,
     budget: Annotated[
         str | None,
@@ -78,7 +82,7 @@ def train(
         bool | None,
         typer.Option(
             "--final-fit/--no-final-fit",
-            help="Train once more on all edges after the estimate. [default: own graphs]",
+            help="Train once more on all edges after the estimate. \\[default: own graphs]",
         ),
     ] = None,
     check_features: Annotated[
@@ -93,7 +97,7 @@ def train(
         typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as mask.ratio=0.5."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="Run directory. [default: a new one below runs/]")
+        Path | None, typer.Option(help="Run directory. \\[default: a new one below runs/]")
     ] = None,
     resume: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Go on with a run that was broken off.")
@@ -160,7 +164,7 @@ def report(
     run: Annotated[Path, typer.Argument(help="A finished run's directory.")],
     map_: Annotated[
         Literal["pca", "umap"] | None,
-        typer.Option("--map", help="The map's projection. [default: umap where it is installed]"),
+        typer.Option("--map", help="The map's projection. \\[default: umap where it is installed]"),
     ] = None,
 ) -> None:
     """Draw a finished run's report.html again, one page that needs no network."""
