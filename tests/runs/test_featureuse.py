@@ -85,11 +85,14 @@ def test_a_run_without_its_features_is_that_of_the_bare_graph(tmp_path: Path) ->
     assert resume(tmp_path / "run").test["auc"].mean == result.test["auc"].mean
     # New nodes come with features as before, and by their edges alone they are embedded.
     predictor = Predictor.load(tmp_path / "run")
-    people = {"new": {"age": 31, "city": "Ulm"}, "other": {"age": 80, "city": "Oslo"}}
-    first, second = predictor.embed_new(people, [("new", "c0"), ("other", "c0")])
-    assert np.isfinite(first).all() and first.any()
+    rest = {"income": 20_000.0, "note": "likes books"}
+    people = {
+        "new": {"age": 31, "city": "Ulm", **rest},
+        "other": {"age": 80, "city": "Bern", **rest},
+    }
+    edges = [("new", "c0"), ("other", "c0")]
+    embedded = predictor.embed_new(people, edges)
+    assert np.isfinite(embedded).all() and embedded.any()
     width = predictor.graph.x.size(1)
-    same = predictor.embed_new(
-        {"new": np.zeros(width), "other": np.ones(width)}, [("new", "c0"), ("other", "c0")]
-    )
-    np.testing.assert_array_equal(same, np.stack([first, second]))
+    others = {"new": np.zeros(width), "other": np.ones(width)}
+    np.testing.assert_array_equal(predictor.embed_new(others, edges), embedded)
