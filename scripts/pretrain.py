@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from safetensors.torch import save_file
+from scripts.pretraingraphs import PLANETOID, Source, sources
 from torch import Tensor
 
 from mgae.core.evidence.shipped import FILE
@@ -24,7 +25,6 @@ from mgae.core.evidence.structure import column_names
 from mgae.core.methods.evidencemodel import Contests, EvidenceModel, FoldedEvidence
 from mgae.core.seeding import Generators, drawn_from
 from mgae.version import __version__
-from scripts.pretraingraphs import PLANETOID, Source, sources
 
 SETTINGS = {
     "seed": 0,
