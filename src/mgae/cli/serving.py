@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from mgae.serving.answers import Recommendation
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A finished run's directory.")]
+RunOrGraph = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN|GRAPH",
+        help="A finished run's directory; or a graph, answered at once and without training.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--run", help="Which of its runs; the first is 0.")]
 Node = Annotated[str | None, typer.Option(help="The node's id.")]
 Count = Annotated[int, typer.Option("-k", min=1, help="How many.")]
@@ -83,7 +90,7 @@ def embed(
 
 
 def score(
-    run: Run,
+    run: RunOrGraph,
     pairs: Annotated[
         Path, typer.Argument(help="A table with a pair of ids in each row; -: standard input.")
     ],
@@ -92,13 +99,21 @@ def score(
         Literal["refuse", "skip", "nan"],
         typer.Option(help="A pair with an unknown id: stop, leave it out, or give it no score."),
     ] = "refuse",
+    features: flags.Features = None,
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
+    id_column: flags.IdColumn = None,
+    directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
+    missing: flags.Missing = None,
     safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """Score pairs of nodes: how likely is a link between them."""
+    """Score pairs of nodes: how likely is a link between them.
+
+    With a graph, --source-column and --target-column are those of its edges.
+    """
     from mgae.cli.progress import StageProgress
     from mgae.data.io.options import InputSettings
     from mgae.serving.outfiles import TABLES, check_out
@@ -106,10 +121,18 @@ def score(
 
     if (file := _file(out)) is not None:
         check_out(file, TABLES, pairs)
+    given = flags.input_table(
+        features=features, source_column=source_column, target_column=target_column,
+        id_column=id_column, directed=directed, missing=missing, bipartite=bipartite,
+    )  # fmt: skip
+    ends = {"source_column", "target_column"}
+    of_graph = given if _is_graph(run) else {k: v for k, v in given.items() if k not in ends}
+    if _is_graph(run):
+        source_column = target_column = None
     settings = InputSettings(source_column=source_column, target_column=target_column)
     notes: list[str] = []
     with StageProgress(shown=not quiet) as progress, _input_file(pairs) as path:
-        predictor = _load(run, number, progress)
+        predictor = _load_or_open(run, number, of_graph, progress)
         batches = scored_pairs(predictor, path, settings, progress.on_share, notes.append, unknown)
         rows = _write(file, batches, safe_csv)
     _say([*notes, *predictor.notes])
@@ -117,7 +140,7 @@ def score(
 
 
 def recommend(
-    run: Run,
+    run: RunOrGraph,
     node: Node = None,
     k: Count = 10,
     everyone: Annotated[bool, typer.Option("--all", help="For every node, as CSV.")] = False,
@@ -138,6 +161,13 @@ def recommend(
     edge_type: Annotated[
         str | None, typer.Option("--type", help="With --node: links of this type, such as buys.")
     ] = None,
+    features: flags.Features = None,
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
+    id_column: flags.IdColumn = None,
+    directed: flags.Directed = False,
+    bipartite: flags.Bipartite = None,
+    missing: flags.Missing = None,
     safe_csv: flags.SafeCsv = False,
     number: Seed = 0,
     as_json: Json = False,
@@ -152,9 +182,13 @@ def recommend(
         raise ConfigError("--type goes with --node ID: leave one of them out")
     if (file := _file(out)) is not None:
         check_out(file, TABLES, among, exclude)
+    given = flags.input_table(
+        features=features, source_column=source_column, target_column=target_column,
+        id_column=id_column, directed=directed, missing=missing, bipartite=bipartite,
+    )  # fmt: skip
     rows, recall = 0, None
     with StageProgress(shown=not (quiet or as_json)) as progress:
-        predictor = _load(run, number, progress)
+        predictor = _load_or_open(run, number, given, progress)
         chosen = _chosen_nodes(predictor, among, exclude, progress)
         if everyone:
             batches = predictor.recommend_all(
@@ -202,6 +236,30 @@ def _load(run: Path, number: int, progress: Any) -> Predictor:
     from mgae.serving import Predictor
 
     return Predictor.load(run, number)
+
+
+def _is_graph(run: Path) -> bool:
+    """Return whether this is a graph, a file or a dataset's name, and no run directory."""
+    if run.expanduser().is_dir():
+        return False
+    from mgae.registry import DATASETS
+
+    return run.expanduser().is_file() or str(run) in DATASETS
+
+
+def _load_or_open(run: Path, number: int, given: dict[str, Any], progress: Any) -> Predictor:
+    """Load a run, or answer for a graph at once."""
+    if not _is_graph(run):
+        if given:
+            option = next(iter(given)).replace("_", "-")
+            raise ConfigError(f"--{option} is for a graph, and {run} is a run: leave it out")
+        return _load(run, number, progress)
+    if number:
+        raise ConfigError(f"--run is for a run, and {run} is a graph: leave it out")
+    progress.on_share(f"reading {run}", 0.0)
+    from mgae.serving.instant import instant
+
+    return instant(str(run), progress.on_share, **given)
 
 
 def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any) -> Any:

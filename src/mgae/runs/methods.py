@@ -6,7 +6,7 @@ training that differ from those of `TrainSettings`.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -199,6 +199,22 @@ class EvidenceSettings(PartSettings):
     )
 
 
+class EvidenceModelSettings(EvidenceSettings):
+    """The evidence model alone, and where its training starts."""
+
+    start: Literal["random", "shipped"] = Field(
+        "random", description="from random weights, or from those of other graphs"
+    )
+
+
+class InstantSettings(PartSettings):
+    """What is proposed."""
+
+    shortlist: int = Field(
+        50, ge=1, description="tails that each of several scores proposes for a head"
+    )
+
+
 class CombinedSettings(EvidenceSettings):
     """The evidence model beside the network."""
 
@@ -238,7 +254,7 @@ METHODS.add(
 METHODS.add(
     "evidence",
     "mgae.core:EvidenceModel",
-    settings=EvidenceSettings,
+    settings=EvidenceModelSettings,
     summary="paths, walks, distances and features of a pair, weighed by a small network",
     parts={},
     train={
@@ -249,6 +265,13 @@ METHODS.add(
         "schedule": "cosine",
         "final_fit": True,
     },
+)
+METHODS.add(
+    "instant",
+    "mgae.core:InstantModel",
+    settings=InstantSettings,
+    summary="the evidence model as shipped, trained on other graphs: an answer at once",
+    parts={},
 )
 
 

@@ -7,7 +7,7 @@ from mgae.core.methods.adversarial import (
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.methods.base import Encoded, Likely, Method, Stage
 from mgae.core.methods.combined import CombinedModel
-from mgae.core.methods.evidencemodel import EvidenceModel
+from mgae.core.methods.evidencemodel import EvidenceModel, InstantModel
 from mgae.core.methods.factorization import NetMF, ProNE, Spectral
 from mgae.core.methods.graphmae import GraphMAE
 from mgae.core.methods.heuristics import (
@@ -41,6 +41,7 @@ __all__ = [
     "GraphAutoencoder",
     "GraphInfoClust",
     "GraphMAE",
+    "InstantModel",
     "Jaccard",
     "Katz",
     "LightGCN",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -21,6 +22,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from mgae.core.errors import GraphError
 from mgae.core.evidence import Evidence, FeatureViews, Shortlist
+from mgae.core.evidence.shipped import shipped_weights
 from mgae.core.evidence.sketches import Floats
 from mgae.core.evidence.structure import column_names
 from mgae.core.graph import MessageGraph
@@ -29,6 +31,7 @@ from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.dropout import dropout
 from mgae.core.seeding import Generators, drawn_from
 
+Start = Literal["random", "shipped"]
 _OUTLIER = 5.0  # standardized evidence is cut off here
 _TAILS_PER_HEAD = 4  # of negatives: a head's walk serves several of them
 _SCORES_AT_ONCE = 1 << 17
@@ -235,6 +238,8 @@ class EvidenceModel(Method):
         max_edges: edges whose evidence is computed, at most.
         shortlist: tails that each of several scores proposes for a head.
         step_size: edges per optimizer step; None: 512, or as many as there are.
+        start: ``random`` weights, or the ``shipped`` ones, trained on other graphs; their
+            standardization then stays.
     """
 
     shortlists = True
@@ -251,8 +256,10 @@ class EvidenceModel(Method):
         max_edges: int = 6000,
         shortlist: int = 50,
         step_size: int | None = None,
+        start: Start = "random",
     ) -> None:
         super().__init__()
+        self.start = start
         self.names = column_names(num_features > 0)
         count = len(self.names)
         self.folds, self.max_edges, self.count = folds, max_edges, shortlist
@@ -263,6 +270,17 @@ class EvidenceModel(Method):
         self.rank = Output(count, hidden_channels, dropout)
         self._folded: tuple[MessageGraph, FoldedEvidence] | None = None
         self._encoded: tuple[MessageGraph, EncodedEvidence] | None = None
+        self._take_shipped()
+
+    def _take_shipped(self) -> None:
+        """Take the shipped weights, if they are where this model starts."""
+        if self.start == "shipped":
+            self.load_state_dict(shipped_weights(self.names))
+
+    def reset_parameters(self) -> None:
+        """Draw every parameter anew, or go back to the shipped ones."""
+        super().reset_parameters()
+        self._take_shipped()
 
     def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train to the end: so few weights do not overfit, and small validation sets saturate."""
@@ -289,7 +307,11 @@ class EvidenceModel(Method):
                 "edge: use another method"
             )
         for _ in range(self.folds):
-            yield self._link_loss(folded, generators) + self._rank_loss(folded, generators), "model"
+            yield self.step_loss(folded, generators), "model"
+
+    def step_loss(self, folded: FoldedEvidence, generators: Generators) -> Tensor:
+        """Return the loss of both outputs on some of the evidence."""
+        return self._link_loss(folded, generators) + self._rank_loss(folded, generators)
 
     def _link_loss(self, folded: FoldedEvidence, generators: Generators) -> Tensor:
         """Tell random edges from random other pairs."""
@@ -319,7 +341,7 @@ class EvidenceModel(Method):
         if self._folded is None or self._folded[0] is not graph:
             chance = generators.fresh("folds")
             folded = FoldedEvidence.of(graph, self.folds, self.max_edges, self.count, chance)
-            if folded.teaches:
+            if folded.teaches and self.start == "random":
                 self._standardize(torch.cat([folded.positives, folded.negatives]))
             self._folded = graph, folded
         return self._folded[1]
@@ -383,6 +405,20 @@ class EvidenceModel(Method):
         listed = encoded.evidence.shortlist(heads.numpy(), self.count)
         scores = self.outputs(torch.from_numpy(listed.values))[1]
         return Likely(torch.from_numpy(listed.head), torch.from_numpy(listed.tail), scores)
+
+
+class InstantModel(EvidenceModel):
+    """The evidence model with the shipped weights, as they are: nothing is trained.
+
+    Args:
+        num_features: F of the graph; 0 without features.
+        shortlist: tails that each of several scores proposes for a head.
+    """
+
+    trains: ClassVar[bool] = False
+
+    def __init__(self, num_features: int = 0, shortlist: int = 50) -> None:
+        super().__init__(num_features, shortlist=shortlist, start="shipped")
 
 
 def _some(rows: Tensor, count: int, generator: torch.Generator) -> Tensor:
