@@ -1,6 +1,6 @@
 """Train the evidence model that is shipped, on many graphs at once.
 
-    python -m scripts.pretrain                        # writes src/mgae/core/evidence/shipped.safetensors
+    python -m scripts.pretrain  # writes src/mgae/core/evidence/shipped.safetensors
     python -m scripts.pretrain --leave-out cora --out cora.safetensors
 
 Every graph's edges are divided into folds as in a training of its own. The evidence is

@@ -165,7 +165,9 @@ KINDS: dict[str, list[Callable[[Chance], MessageGraph]]] = {
     ),
     "power-law": [
         shuffled(nx.powerlaw_cluster_graph, n, m, p)
-        for n, m, p in ((1000, 2, 0.8), (2500, 5, 0.6), (4000, 3, 0.3), (1500, 12, 0.8), (3000, 2, 0.05))
+        for n, m, p in (
+            (1000, 2, 0.8), (2500, 5, 0.6), (4000, 3, 0.3), (1500, 12, 0.8), (3000, 2, 0.05),
+        )
     ],
     "duplication": [
         shuffled(nx.duplication_divergence_graph, n, p)
