@@ -212,7 +212,8 @@ def test_the_same_seed_gives_the_same_bits_and_another_does_not(name: str) -> No
         first, again, other = (scores_of(method, graph) for method, _ in runs)
         assert runs[0][1] == runs[1][1]
         assert torch.equal(first, again)
-        if list(runs[0][0].parameters()):
+        # The weights that are shipped are the same for every seed.
+        if list(runs[0][0].parameters()) and getattr(runs[0][0], "start", "random") == "random":
             assert not torch.equal(first, other)
     assert torch.equal(torch.random.get_rng_state(), state), "the global generator was used"
 

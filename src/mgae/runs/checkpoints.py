@@ -82,7 +82,7 @@ class Checkpoints:
 
     def write(self, snapshot: Snapshot) -> None:
         """Write now, atomically; the one before is removed afterwards."""
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
         name = f"epoch-{len(snapshot.facts['history']):06d}.safetensors"
         write_tensors(self.folder / name, snapshot.tensors)
         facts = {**snapshot.facts, "tensors": name, "sha256": file_sum(self.folder / name)}

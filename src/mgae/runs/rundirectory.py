@@ -127,6 +127,7 @@ class RunDirectory:
 
     def final_checkpoints(self, every_seconds: float = 60.0) -> Checkpoints:
         """Return where the training on all edges can go on from."""
+        (self.path / "checkpoint").mkdir(exist_ok=True)
         return Checkpoints(self.path / "checkpoint" / "final", every_seconds)
 
     def discard(self) -> None:
