@@ -91,6 +91,7 @@ if TYPE_CHECKING:
         ResourceAllocation,
         Spectral,
         VariationalGraphAutoencoder,
+        on_device,
     )
     from mgae.core.negatives import NegativeSampler
     from mgae.core.seeding import Generators, drawn_from
@@ -163,6 +164,7 @@ __all__ = [
     "VariationalGraphAutoencoder",
     "drawn_from",
     "fit",
+    "on_device",
 ]
 
 

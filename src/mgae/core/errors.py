@@ -7,7 +7,8 @@
     │   └── MissingData    … since a dataset's files are nowhere to be had
     ├── RunDirectoryError  a run directory is missing, taken or damaged
     ├── UnsupportedError   this method or graph cannot do what was asked
-    └── TrainingError      training went wrong, as by a loss that is not finite
+    ├── TrainingError      training went wrong, as by a loss that is not finite
+    └── RankError          another process of the same training is gone
 
 A broken promise of this package itself is an ``assert``, never one of these.
 """
@@ -60,6 +61,12 @@ class UnsupportedError(MGAEError):
 
 class TrainingError(MGAEError):
     """Training went wrong."""
+
+    exit_code = 1
+
+
+class RankError(MGAEError):
+    """Another process of the same training is gone."""
 
     exit_code = 1
 

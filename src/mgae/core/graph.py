@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from mgae.core.ops.backend import bring
+from mgae.core.ops.blocks import BlockedAdjacency
 from mgae.core.ops.sparse import Adjacency, SparseMatrix
 from mgae.core.sides import Sides
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 # Above this share of non-zeros the dense product is the faster one.
 _DENSE_FROM = 0.2
 _TINY = 1e-12
+_COMPUTED = ("edge_keys", "pair_of_edge", "pairs")  # what a graph mapped from files brings along
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +44,7 @@ class MessageGraph:
         node_type: of each node [num_nodes], or None; -1 where it is unknown.
         edge_attr: features of the edges [m, E], or None.
         known_negatives: pairs that are known to be no edges [2, k], to train on; or None.
+        in_files: whether the arrays are mapped from files, as they are too large for memory.
     """
 
     edge_index: Tensor
@@ -53,6 +58,7 @@ class MessageGraph:
     node_type: Tensor | None = None
     edge_attr: Tensor | None = None
     known_negatives: Tensor | None = None
+    in_files: bool = False
 
     @classmethod
     def of(cls, graph: Data) -> Self:
@@ -60,8 +66,11 @@ class MessageGraph:
 
         A graph that has the attribute ``undirected`` has been checked and sorted before; of any
         other, self-loops are dropped, duplicates are merged (their weights are added) and the
-        edges are sorted.
+        edges are sorted. A graph in files has the attribute ``mapped``, which is taken.
         """
+        if graph.get("mapped") is not None:
+            assert isinstance(graph.mapped, cls)
+            return graph.mapped
         edge_index, weight = graph.edge_index, graph.get("edge_weight")
         num_nodes, undirected = int(graph.num_nodes or 0), graph.get("undirected")
         if undirected is None:
@@ -91,6 +100,7 @@ class MessageGraph:
             edge_attr=None if self.edge_attr is None else self.edge_attr[kept],
             undirected=both_ways,
             by_source=None if both_ways else self._only_by_source(kept),
+            in_files=False,
         )
 
     def _only_by_source(self, kept: Tensor) -> tuple[Tensor, Tensor | None]:
@@ -105,6 +115,32 @@ class MessageGraph:
         order = torch.argsort(self.edge_index[0], stable=True)
         # Turned around, the edges of an undirected graph are the same list.
         return order, self.edge_index.flip(0) if self.undirected else self.edge_index[:, order]
+
+    def to(self, device: torch.device) -> MessageGraph:
+        """Return the graph with its tensors on a device: itself if they are there, or one copy.
+
+        The copy knows this one, so that nothing is moved back.
+        """
+        if device == self.edge_index.device:
+            return self
+        if device not in self._elsewhere:
+            moved = replace(self, **{name: _moved(part, device) for name, part in self._tensors})
+            # A cached property looks here first, and does not compute what came along.
+            computed = {name: vars(self)[name] for name in _COMPUTED if name in vars(self)}
+            vars(moved).update({name: _moved(part, device) for name, part in computed.items()})
+            moved._elsewhere[self.edge_index.device] = self
+            self._elsewhere[device] = moved
+        return self._elsewhere[device]
+
+    @cached_property
+    def _elsewhere(self) -> dict[torch.device, MessageGraph]:
+        return {}
+
+    @property
+    def _tensors(self) -> list[tuple[str, Any]]:
+        """The fields that hold tensors."""
+        names = {one.name for one in fields(self)} - {"num_nodes", "undirected", "in_files"}
+        return [(name, getattr(self, name)) for name in sorted(names)]
 
     @cached_property
     def sides(self) -> Sides | None:
@@ -135,7 +171,7 @@ class MessageGraph:
     def row_normalized_x(self) -> Tensor | SparseMatrix | None:
         """The features of each node divided by the sum of their magnitudes, where that is not 0."""
         if isinstance(self.x, SparseMatrix):
-            row = torch.arange(self.num_nodes).repeat_interleave(self.x.pattern.rowptr.diff())
+            row = self.x.pattern.row
             total = self.x.values.new_zeros(self.num_nodes).index_add_(0, row, self.x.values.abs())
             return self.x.with_values(self.x.values / total.clamp(min=_TINY)[row])
         return None if self.x is None else normalize(self.x, p=1.0, dim=1, eps=_TINY)
@@ -143,7 +179,8 @@ class MessageGraph:
     @cached_property
     def adjacency(self) -> Adjacency:
         """The edges as an operator."""
-        return Adjacency(
+        kind = BlockedAdjacency if self.in_files else Adjacency
+        return kind(
             self.edge_index, self.num_nodes, self.edge_weight, self.undirected, self.by_source
         )
 
@@ -188,16 +225,23 @@ class MessageGraph:
 
 def random_orientation(pairs: Tensor, generator: torch.Generator) -> Tensor:
     """Turn each of ``pairs`` [2, n] around or not, by the toss of a coin."""
-    turned = torch.randint(2, (pairs.size(1),), generator=generator).bool()
+    turned = bring(torch.randint(2, (pairs.size(1),), generator=generator).bool(), pairs.device)
     return torch.where(turned, pairs.flip(0), pairs)
 
 
 def edge_matrix(graph: MessageGraph) -> sp.csr_array:
     """Return the edges [num_nodes, num_nodes], directed ones both ways; weights do not count."""
-    source, target = graph.edge_index.numpy()
+    source, target = graph.to(CPU).edge_index.numpy()
     shape = (graph.num_nodes, graph.num_nodes)
     matrix = sp.csr_array((np.ones(source.size), (source, target)), shape=shape)
     return sp.csr_array((matrix + matrix.T) > 0, dtype=np.float64)
+
+
+def _moved(part: Any, device: torch.device) -> Any:
+    """Return a tensor, a sparse matrix or a tuple of them on a device; None stays None."""
+    if isinstance(part, tuple):
+        return tuple(_moved(one, device) for one in part)
+    return None if part is None else part.to(device)
 
 
 def _ready(x: Tensor) -> Tensor | SparseMatrix:

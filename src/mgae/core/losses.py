@@ -56,6 +56,8 @@ class SampledLoss(Loss):
         num_negatives: m.
     """
 
+    may_lack_negatives: ClassVar[bool] = False  # whether `draw` may give tails that are -1
+
     def __init__(self, num_negatives: int = 1) -> None:
         self.num_negatives = num_negatives
 
@@ -75,13 +77,12 @@ class SampledLoss(Loss):
         """Decode rows in chunks, each with its negatives."""
         rows = torch.cat([positives.unsqueeze(2), negatives], dim=2)
         absent = rows[1] < 0
-        complete = not bool(absent.any())
         heads, tails = rows.clamp(min=0)
 
         def cost(take: Take, part: slice) -> Tensor:
             ends = take(heads[part].flatten()), take(tails[part].flatten())
             logits = decoder.score(*ends, generator).view(-1, rows.size(2))
-            if not complete:
+            if self.may_lack_negatives:
                 logits = logits.masked_fill(absent[part], -torch.inf)
             return self.cost(logits) / num_rows
 
@@ -108,6 +109,8 @@ class BCE(SampledLoss):
 
 class SameHeadLoss(SampledLoss):
     """The negatives of a masked edge are m pairs with the same head."""
+
+    may_lack_negatives = True
 
     def draw(
         self, positives: Tensor, sampler: NegativeSampler, generator: torch.Generator
@@ -183,8 +186,10 @@ class FullSoftmax(Loss):
         order = torch.argsort(row)
         row, tails = row[order], positives[1][order]
 
+        everyone = torch.arange(num_nodes, device=row.device)
+
         def cost(take: Take, part: slice) -> Tensor:
-            logits = decoder.score_all(take(heads[part]), take(torch.arange(num_nodes)), generator)
+            logits = decoder.score_all(take(heads[part]), take(everyone), generator)
             here = (row >= part.start) & (row < part.stop)
             at = row[here] - part.start
             costs: Tensor = logits.logsumexp(dim=1)[at] - logits[at, tails[here]]

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from mgae.core.graph import MessageGraph, random_orientation
 from mgae.core.negatives import NegativeSampler
+from mgae.core.ops.backend import bring
 from mgae.core.ops.distinct import distinct
 from mgae.core.ops.neighborhood import NeighborSampler
 from mgae.core.ops.permutation import Permutation
@@ -77,6 +78,7 @@ class Undirected(Mask):
         """Mask round(ω·E) of the E undirected pairs."""
         total = graph.pairs.size(1)
         chosen = torch.randperm(total, generator=generator)[: self.count(total)]
+        chosen = bring(chosen, graph.edge_index.device)
         return hide_pairs(graph, chosen, generator)
 
 
@@ -90,7 +92,8 @@ class Directed(Mask):
         """Mask round(ω·m) of the m directed edges."""
         total = graph.edge_index.size(1)
         chosen = torch.randperm(total, generator=generator)[: self.count(total)]
-        kept = torch.ones(total, dtype=torch.bool)
+        chosen = bring(chosen, graph.edge_index.device)
+        kept = torch.ones(total, dtype=torch.bool, device=chosen.device)
         kept[chosen] = False
         return MaskedEdges(graph.only(kept, undirected=False), graph.edge_index[:, chosen])
 
@@ -117,31 +120,34 @@ class Path(Mask):
         walked = graph.pair_of_edge[self._walks(graph, generator)].flatten()
         # Every edge begins a walk, so that there are always enough.
         chosen = distinct(walked)[:count]
-        return hide_pairs(graph, chosen[torch.randperm(count, generator=generator)], generator)
+        order = bring(torch.randperm(count, generator=generator), chosen.device)
+        return hide_pairs(graph, chosen[order], generator)
 
     def _walks(self, graph: MessageGraph, generator: torch.Generator) -> Tensor:
         """Walk from every edge, in random order: edges [m, walk_length]."""
         source, target = graph.edge_index
         pointers = row_pointers(target, graph.num_nodes)
-        walk = [torch.randperm(source.numel(), generator=generator)]
+        walk = [bring(torch.randperm(source.numel(), generator=generator), source.device)]
         for _ in range(self.walk_length - 1):
             at = source[walk[-1]]
             first, degree = pointers[at], pointers[at + 1] - pointers[at]
-            turn = torch.randint(2**62, at.shape, generator=generator) % degree.clamp(min=1)
+            turn = bring(torch.randint(2**62, at.shape, generator=generator), at.device)
+            turn = turn % degree.clamp(min=1)
             walk.append(torch.where(degree > 0, first + turn, walk[-1]))
         return torch.stack(walk, dim=1)
 
 
 def hide_pairs(graph: MessageGraph, chosen: Tensor, generator: torch.Generator) -> MaskedEdges:
     """Mask the undirected pairs ``chosen`` [n], by their number in ``graph.pairs``."""
-    hidden = torch.zeros(graph.pairs.size(1), dtype=torch.bool)
+    hidden = torch.zeros(graph.pairs.size(1), dtype=torch.bool, device=chosen.device)
     hidden[chosen] = True
     hidden_edge = hidden[graph.pair_of_edge]
     if graph.undirected:
         masked = random_orientation(graph.pairs[:, chosen], generator)
     else:
         masked = graph.edge_index[:, hidden_edge]
-        masked = masked[:, torch.randperm(masked.size(1), generator=generator)]
+        order = torch.randperm(masked.size(1), generator=generator)
+        masked = masked[:, bring(order, masked.device)]
     return MaskedEdges(graph.only(~hidden_edge), masked)
 
 

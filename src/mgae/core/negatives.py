@@ -9,6 +9,7 @@ from torch import Tensor
 
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph
+from mgae.core.ops.backend import bring
 from mgae.core.ops.distinct import distinct
 from mgae.core.sides import Sides
 
@@ -49,12 +50,13 @@ class NegativeSampler:
     def _draw(self, count: int, generator: torch.Generator) -> Tensor:
         if self.sides is not None:
             return self.sides.draw_pairs(count, generator)
-        return torch.randint(self.num_nodes, (2, count), generator=generator)
+        pairs = torch.randint(self.num_nodes, (2, count), generator=generator)
+        return bring(pairs, self.edge_keys.device)
 
     def _draw_tails(self, heads: Tensor, generator: torch.Generator) -> Tensor:
         if self.sides is not None:
             return self.sides.draw_tails(heads, generator)
-        return torch.randint(self.num_nodes, heads.shape, generator=generator)
+        return bring(torch.randint(self.num_nodes, heads.shape, generator=generator), heads.device)
 
     def sample(self, count: int, generator: torch.Generator) -> Tensor:
         """Draw ``count`` pairs [2, count], uniform over the free ones; a pair may come twice."""
@@ -68,7 +70,8 @@ class NegativeSampler:
             taken = taken[self.is_taken(fresh)]
         # A graph this dense has few free pairs: list them all.
         free = self.all_free()
-        pairs[:, taken] = free[:, torch.randint(free.size(1), taken.shape, generator=generator)]
+        chosen = torch.randint(free.size(1), taken.shape, generator=generator)
+        pairs[:, taken] = free[:, bring(chosen, free.device)]
         return pairs
 
     def sample_tails(self, heads: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -89,11 +92,11 @@ class NegativeSampler:
         for head in spread[taken].unique():
             places, free = taken[spread[taken] == head], self._free_tails(head)
             chosen = torch.randint(max(1, free.numel()), places.shape, generator=generator)
-            tails[places] = free[chosen] if free.numel() else -1
+            tails[places] = free[bring(chosen, free.device)] if free.numel() else -1
         return tails.view(-1, count)
 
     def _free_tails(self, head: Tensor) -> Tensor:
-        everyone = torch.arange(self.num_nodes)
+        everyone = torch.arange(self.num_nodes, device=self.edge_keys.device)
         return everyone[~self.is_taken(torch.stack([head.expand_as(everyone), everyone]))]
 
     def sample_distinct(self, count: int, generator: torch.Generator) -> Tensor:
@@ -129,11 +132,12 @@ class NegativeSampler:
 
     def all_free(self) -> Tensor:
         """List every free pair, in both orders: [2, n]; only for small or dense graphs."""
-        free = torch.ones(self.num_nodes, self.num_nodes, dtype=torch.bool)
+        shape, device = (self.num_nodes, self.num_nodes), self.edge_keys.device
+        free = torch.ones(shape, dtype=torch.bool, device=device)
         free.view(-1)[self.edge_keys] = False
         free.fill_diagonal_(False)
         if self.sides is not None:
-            everyone = torch.arange(self.num_nodes)
+            everyone = torch.arange(self.num_nodes, device=device)
             free &= self.sides.across(everyone[:, None], everyone)
         target, source = free.nonzero(as_tuple=True)
         if target.numel() == 0:
@@ -163,7 +167,8 @@ class TypedSampler:
     def of(cls, graph: MessageGraph) -> TypedSampler:
         """Return a sampler that replaces a node by one of its own type, or of its own side."""
         group = graph.node_type if graph.node_type is not None else graph.side
-        group = torch.zeros(graph.num_nodes) if group is None else group
+        device = graph.edge_index.device
+        group = torch.zeros(graph.num_nodes, device=device) if group is None else group
         numbers, group_of = torch.unique(group, return_inverse=True)
         groups = tuple((group_of == n).nonzero().squeeze(1) for n in range(numbers.numel()))
         keys = cls._key(graph.typed_edges, graph.num_nodes).sort().values
@@ -179,7 +184,8 @@ class TypedSampler:
         drawn = nodes.clone()
         for number, group in enumerate(self.groups):
             mine = self.group_of[nodes] == number
-            drawn[mine] = group[(chance[mine] * group.numel()).long().clamp(max=group.numel() - 1)]
+            index = (chance * group.numel()).long().clamp(max=group.numel() - 1)
+            drawn[mine] = group[bring(index, nodes.device)[mine]]
         return drawn
 
     def sample(self, triples: Tensor, count: int, generator: torch.Generator) -> Tensor:
@@ -188,8 +194,8 @@ class TypedSampler:
         After some rounds a replacement may be a known edge or a loop, in a graph so dense.
         """
         drawn = triples.repeat_interleave(count, dim=1)
-        end = torch.randint(2, (drawn.size(1),), generator=generator)
-        wrong = torch.arange(drawn.size(1))
+        end = bring(torch.randint(2, (drawn.size(1),), generator=generator), drawn.device)
+        wrong = torch.arange(drawn.size(1), device=drawn.device)
         for _ in range(_ROUNDS):
             if not wrong.numel():
                 break
@@ -219,6 +225,7 @@ class InformedSampler(NegativeSampler):
         share = min(_MOST_KNOWN, self.known.size(1) / max(1, count))
         chosen = (torch.rand(count, generator=generator) < share).nonzero().squeeze(1)
         index = torch.randint(self.known.size(1), chosen.shape, generator=generator)
+        chosen, index = (bring(part, pairs.device) for part in (chosen, index))
         pairs[:, chosen] = self.known[:, index]
         return pairs
 
@@ -227,7 +234,8 @@ class InformedSampler(NegativeSampler):
         tails = super().sample_tails(heads, count, generator)
         sources, targets = self.known[:, torch.argsort(self.known[0], stable=True)]
         begin, end = (torch.searchsorted(sources, heads, right=right) for right in (False, True))
-        index = begin + (torch.rand(heads.shape, generator=generator) * (end - begin)).long()
-        informed = (end > begin) & (torch.rand(heads.shape, generator=generator) < _MOST_KNOWN)
+        first, second = (torch.rand(heads.shape, generator=generator) for _ in range(2))
+        index = begin + (bring(first, heads.device) * (end - begin)).long()
+        informed = (end > begin) & (bring(second, heads.device) < _MOST_KNOWN)
         tails[informed, 0] = targets[index[informed]]
         return tails

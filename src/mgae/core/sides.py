@@ -8,6 +8,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from mgae.core.ops.backend import bring
+
 
 @dataclass(frozen=True, eq=False)
 class Sides:
@@ -42,10 +44,11 @@ class Sides:
     def draw_pairs(self, count: int, generator: torch.Generator) -> Tensor:
         """Draw pairs [2, count] across the sides, uniformly, in random orientation."""
         ends = [
-            nodes[torch.randint(nodes.numel(), (count,), generator=generator)]
+            nodes[bring(torch.randint(nodes.numel(), (count,), generator=generator), nodes.device)]
             for nodes in self.nodes
         ]
         turned = torch.randint(2, (count,), generator=generator).bool()
+        turned = bring(turned, self.of.device)
         first, second = torch.stack(ends), torch.stack(ends[::-1])
         return torch.where(turned, second, first)
 
@@ -55,6 +58,6 @@ class Sides:
         tails = heads.clone()
         for side, others in ((0, self.nodes[1]), (1, self.nodes[0])):
             mine = self.of[heads] == side
-            index = (chance[mine] * others.numel()).long().clamp(max=others.numel() - 1)
-            tails[mine] = others[index]
+            index = (chance * others.numel()).long().clamp(max=others.numel() - 1)
+            tails[mine] = others[bring(index, heads.device)[mine]]
         return tails

@@ -75,11 +75,11 @@ def test_ranks_by_hand_and_a_tie_counts_half() -> None:
 
 
 def test_lists_are_numbered_on_from_fold_to_fold() -> None:
-    def part(heads: list[int], edges: list[bool], begin: int) -> Contests:
+    def part(heads: list[int], edges: list[bool]) -> Contests:
         lists = Shortlist(np.array(heads), np.zeros(len(heads), int), np.ones((len(heads), 2)))
-        return Contests.of(lists, torch.tensor(edges), begin)
+        return Contests.of(lists, torch.tensor(edges))
 
-    both = Contests.joined([part([0, 0, 1], [False, True, True], 0), part([0, 0], [True, True], 3)])
+    both = Contests.joined([part([0, 0, 1], [False, True, True]), part([0, 0], [True, True])])
     assert both.edge.tolist() == [1, 2, 3, 4]
     assert (both.first.tolist(), both.end.tolist()) == ([0, 2, 3, 3], [2, 3, 5, 5])
     contest, row = both.rows

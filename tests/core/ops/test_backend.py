@@ -15,18 +15,19 @@ from mgae.core.losses import BCE
 from mgae.core.masks import Undirected
 from mgae.core.methods import MaskedGraphAutoencoder
 from mgae.core.ops import backend, decoding, sparse
-from mgae.core.ops.dropout import dropout
 from mgae.core.seeding import Generators, drawn_from
 from tests.conftest import toy_graph
 
 
-@pytest.fixture
-def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backend, "OWN_KERNELS", frozenset())
-
-
 def test_our_kernels_are_for_the_cpu_alone() -> None:
     assert set(backend.OWN_KERNELS) == {"cpu"}
+
+
+def sparse_graph() -> MessageGraph:
+    """Few of its features are there, so that they are a sparse matrix."""
+    graph = toy_graph(directed=True, weighted=True)
+    assert isinstance(graph.x, Tensor)
+    return replace(graph, x=sparse.SparseMatrix.from_dense(graph.x * (graph.x > 0.7)))
 
 
 def gradients(graph: MessageGraph, encoder: type[LayeredEncoder]) -> list[Tensor]:
@@ -50,27 +51,9 @@ def gradients(graph: MessageGraph, encoder: type[LayeredEncoder]) -> list[Tensor
 def test_a_step_has_the_same_loss_and_gradients(
     encoder: type[LayeredEncoder], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Few of its features are there, so that they are a sparse matrix.
-    graph = toy_graph(directed=True, weighted=True)
-    assert isinstance(graph.x, Tensor)
-    graph = replace(graph, x=sparse.SparseMatrix.from_dense(graph.x * (graph.x > 0.7)))
-    ours = gradients(graph, encoder)
+    ours = gradients(sparse_graph(), encoder)
     monkeypatch.setattr(backend, "OWN_KERNELS", frozenset())
+    monkeypatch.setattr(backend, "SPARSE_KERNELS", frozenset())
     for kernel in (sparse._Product, decoding._Perceptron, decoding._CrossPerceptron):
         monkeypatch.setattr(kernel, "apply", None)
-    torch.testing.assert_close(gradients(graph, encoder), ours, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.usefixtures("elsewhere")
-@pytest.mark.parametrize("p", [0.3, 0.5])
-def test_dropout_drops_its_share_and_keeps_the_mean(p: float) -> None:
-    result = dropout(torch.ones(200_000), p, torch.Generator().manual_seed(0))
-    assert abs(float((result == 0).double().mean()) - p) < 5 * (p * (1 - p) / 200_000) ** 0.5
-    assert float(result.max()) == pytest.approx(1 / (1 - p))
-
-
-@pytest.mark.usefixtures("elsewhere")
-def test_dropout_takes_its_chance_from_the_generator() -> None:
-    values = torch.ones(1000)
-    first, again = (dropout(values, 0.5, torch.Generator().manual_seed(1)) for _ in range(2))
-    assert torch.equal(first, again)
+    torch.testing.assert_close(gradients(sparse_graph(), encoder), ours, rtol=1e-4, atol=1e-6)

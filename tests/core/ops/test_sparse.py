@@ -146,7 +146,8 @@ def test_rows_that_are_read_often_are_multiplied_some_columns_at_a_time(width: i
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse, "_COLUMNS_AT_ONCE", 1000)
         at_once = matrix @ h
-    assert torch.equal(matrix @ h, at_once)
+    # Not to the last bit: some processors add up the columns of a narrow product in another order.
+    torch.testing.assert_close(matrix @ h, at_once, rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(at_once, dense @ h)
 
 

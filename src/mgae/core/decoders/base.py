@@ -95,8 +95,8 @@ class MLP(nn.Module):
         hidden_channels: D, the width of its hidden layers.
         num_layers: its linear layers.
         dropout: dropout on its hidden layers.
-        precision: what the first layer multiplies in while it trains: "float32", or "bfloat16"
-            on devices that have instructions for it.
+        precision: what the first layer multiplies in while it trains: "float32"; or "bfloat16"
+            or "auto", which are bfloat16 on devices that have instructions for it.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class MLP(nn.Module):
 
         Evaluation is exact.
         """
-        lowered = self.precision == "bfloat16" and generator is not None
+        lowered = self.precision != "float32" and generator is not None
         supported = lowered and multiplies_bfloat16(self.last.weight.device.type)
         return torch.bfloat16 if supported else None
 

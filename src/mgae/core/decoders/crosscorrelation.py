@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from mgae.core.decoders.base import MLP, Decoder
+from mgae.core.ops.backend import bring
 from mgae.core.ops.decoding import cross_correlation, cross_perceptron
 
 
@@ -60,10 +61,11 @@ class CrossCorrelation(Decoder):
             return self.score(heads, tails, None)
         first, depth = self.mlp.first, heads.size(1)
         weights = self._blocks(first.weight, depth).permute(1, 2, 3, 0)  # [K, K, d, width]
-        k, j = torch.triu_indices(depth, depth)
+        device = heads.device
+        k, j = torch.triu_indices(depth, depth, device=device)
         adding = (weights[k, j] + weights[j, k]).flatten(0, 1) / 2
         even = torch.addmm(first.bias, _tied(heads, tails), adding)
-        k, j = torch.triu_indices(depth, depth, offset=1)
+        k, j = torch.triu_indices(depth, depth, offset=1, device=device)
         subtracting = (weights[k, j] - weights[j, k]).flatten(0, 1) / 2
         odd = (heads[:, k] * tails[:, j] - heads[:, j] * tails[:, k]).flatten(1) @ subtracting
         # Apart, so that either order gives the same to the last bit.
@@ -101,7 +103,8 @@ class CrossCorrelation(Decoder):
             return weight.view(weight.size(0), depth, depth, -1)
         order = list(combinations_with_replacement(range(depth), 2))
         index = [order.index((min(k, j), max(k, j))) for k in range(depth) for j in range(depth)]
-        blocks = weight.view(weight.size(0), len(order), -1)[:, index]
+        chosen = bring(torch.tensor(index), weight.device)
+        blocks = weight.view(weight.size(0), len(order), -1)[:, chosen]
         return blocks.view(weight.size(0), depth, depth, -1)
 
 

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import normalize
 
 from mgae.core.errors import GraphError
-from mgae.core.graph import MessageGraph
+from mgae.core.graph import CPU, MessageGraph
+from mgae.core.ops.backend import bring
 from mgae.core.ops.dropout import dropout
 from mgae.core.ops.rows import Factor
 from mgae.core.ops.sparse import Adjacency, SparseMatrix
@@ -129,6 +130,7 @@ class Sketches(Inputs):
         last = self._last  # read once: another thread may encode another graph
         if last is None or last[0] is not graph:
             now, hops = _random_rows(graph.num_nodes, self.width), []
+            now = bring(now, graph.edge_index.device)
             for _ in range(self.hops):
                 now = graph.adjacency.smooth(now)
                 hops.append(normalize(now) * math.sqrt(self.width))
@@ -153,11 +155,14 @@ class OneHot(Inputs):
 
     def __init__(self, num_nodes: int, dropout: float = 0.0) -> None:
         super().__init__(num_nodes, dropout)
-        self.identity = SparseMatrix.identity(num_nodes)
+        self._identities = {CPU: SparseMatrix.identity(num_nodes)}
 
     def whole(self, graph: MessageGraph) -> Features:
-        """Return the identity."""
-        return self.identity
+        """Return the identity, where the graph is."""
+        device = graph.edge_index.device
+        if device not in self._identities:
+            self._identities[device] = self._identities[CPU].to(device)
+        return self._identities[device]
 
 
 class Encoder(nn.Module, ABC):

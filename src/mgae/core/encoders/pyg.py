@@ -59,12 +59,12 @@ class PyGEncoder(Encoder):
                 model has not as many layers as message-passing modules.
         """
         if isinstance(x, SparseMatrix):
-            x = x.csr().to_dense()
+            x = x.to_dense()
         if not isinstance(x, Tensor):
             raise UnsupportedError("a PyG model takes features as a matrix: choose another encoder")
         self._outputs.clear()
         self.module.train(generator is not None)
-        with nullcontext() if generator is None else drawn_from(generator):
+        with nullcontext() if generator is None else drawn_from(generator, x.device):
             last = self.module(x, graph.edge_index)
         layers = [*self._outputs[:-1], last]
         self._outputs.clear()

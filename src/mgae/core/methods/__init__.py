@@ -7,7 +7,7 @@ from mgae.core.methods.adversarial import (
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.methods.base import Encoded, Likely, Method, Stage
 from mgae.core.methods.combined import CombinedModel
-from mgae.core.methods.evidencemodel import EvidenceModel, InstantModel
+from mgae.core.methods.evidencemodel import EvidenceModel
 from mgae.core.methods.factorization import NetMF, ProNE, Spectral
 from mgae.core.methods.graphmae import GraphMAE
 from mgae.core.methods.heuristics import (
@@ -23,8 +23,10 @@ from mgae.core.methods.heuristics import (
     ResourceAllocation,
 )
 from mgae.core.methods.infomax import DeepGraphInfomax, GraphInfoClust
+from mgae.core.methods.instantmodel import InstantModel
 from mgae.core.methods.lightgcn import LightGCN
 from mgae.core.methods.masked import MaskedGraphAutoencoder, MaskGAE
+from mgae.core.methods.placing import on_device
 from mgae.core.methods.relational import RelationalAutoencoder
 from mgae.core.methods.walks import DeepWalk, Node2Vec
 
@@ -62,4 +64,5 @@ __all__ = [
     "Spectral",
     "Stage",
     "VariationalGraphAutoencoder",
+    "on_device",
 ]

@@ -14,6 +14,7 @@ from mgae.core.encoders import Encoder
 from mgae.core.graph import MessageGraph
 from mgae.core.losses import Loss
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
+from mgae.core.ops.backend import bring
 from mgae.core.seeding import Generators
 
 
@@ -56,7 +57,7 @@ class Adversarial(GraphAutoencoder):
     def _discriminator_loss(self, graph: MessageGraph, generators: Generators) -> Tensor:
         with torch.no_grad():
             (*_, fake), _ = super().represent(graph, generators)
-        real = torch.randn(fake.shape, generator=generators["dropout"])
+        real = bring(torch.randn(fake.shape, generator=generators["dropout"]), fake.device)
         logits = self.discriminator(torch.stack([real, fake]), None)
         return softplus(-logits[0]).mean() + softplus(logits[1]).mean()
 

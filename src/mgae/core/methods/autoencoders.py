@@ -15,6 +15,7 @@ from mgae.core.losses import Loss
 from mgae.core.methods.base import Encoded
 from mgae.core.methods.linkmodel import LinkModel
 from mgae.core.negatives import NegativeSampler
+from mgae.core.ops.backend import bring
 from mgae.core.seeding import Generators
 
 # Where it is cut off, as in PyG: e^10 is wide enough.
@@ -31,12 +32,15 @@ class GraphAutoencoder(LinkModel):
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Yield one loss for each ``step_size`` of the edges."""
         edges, sampler = all_edges(graph, generators["mask"]), NegativeSampler.of(graph)
-        for positives in edges.split(self.step_size or edges.size(1), dim=1):
+        for step in edges.split(self.step_size or edges.size(1), dim=1):
+            positives, weight = generators.share.of(step)
             yield from self.before_step(graph, generators)
-            negatives = self.loss.draw(positives, sampler, generators["negatives"])
+            negatives = self.loss.draw(positives, sampler, generators.own("negatives"))
             layers, cost = self.represent(graph, generators)
-            chance = generators["dropout"]
-            loss = self.loss(self.decoder, layers, positives, negatives, chance, self.chunk_size)
+            chance = generators.own("dropout")
+            loss = weight * self.loss(
+                self.decoder, layers, positives, negatives, chance, self.chunk_size
+            )
             yield loss if cost is None else loss + cost, "model"
 
     def before_step(
@@ -55,7 +59,8 @@ class GraphAutoencoder(LinkModel):
 def all_edges(graph: MessageGraph, generator: torch.Generator) -> Tensor:
     """Return all edges in random order; an undirected one once, in random orientation."""
     edges = graph.pairs if graph.undirected else graph.edge_index
-    edges = edges[:, torch.randperm(edges.size(1), generator=generator)]
+    order = torch.randperm(edges.size(1), generator=generator)
+    edges = edges[:, bring(order, edges.device)]
     return random_orientation(edges, generator) if graph.undirected else edges
 
 
@@ -81,7 +86,7 @@ class VariationalGraphAutoencoder(GraphAutoencoder):
         layers, _ = super().represent(graph, generators)
         mean = self.mean(layers[-1])
         log_std = self.log_std(layers[-1]).clamp(max=_LARGEST_LOG_STD)
-        noise = torch.randn(mean.shape, generator=generators["dropout"])
+        noise = bring(torch.randn(mean.shape, generator=generators["dropout"]), mean.device)
         return [mean + noise * log_std.exp()], divergence(mean, log_std) / graph.num_nodes
 
     @torch.no_grad()

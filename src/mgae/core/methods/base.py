@@ -17,6 +17,10 @@ from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.seeding import Generators, drawn_from
 
+WHOLE = "score"
+# The parts of a score by source and, within one source, by what it looks at: [n] each.
+Parts = dict[tuple[str, str], Tensor]
+
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
@@ -82,6 +86,7 @@ class Method(nn.Module, ABC):
     samplable: ClassVar[bool] = False  # whether it can train on sampled neighborhoods
     typed: ClassVar[bool] = False  # whether it also scores triples (head, tail, type of edge)
     shortlists: ClassVar[bool] = False  # whether `shortlist` proposes tails; then no others rank
+    stays_on_cpu: ClassVar[bool] = False  # whether it is asked there, by scipy or with small parts
     may_leave_features: ClassVar[bool] = False  # whether it does as well on a graph without any
     name = ""  # what error messages call it
 
@@ -91,9 +96,24 @@ class Method(nn.Module, ABC):
         return all(part.inductive for part in self.modules() if isinstance(part, Inputs))
 
     @property
+    def remembers_edges(self) -> bool:
+        """Whether edges that it was trained on may rank higher than others for that reason."""
+        return True
+
+    @property
     def embeds(self) -> bool:
         """Whether it has node embeddings."""
         return type(self).embed is not Method.embed
+
+    def place(self, device: torch.device) -> None:
+        """Move the weights to a device, unless they stay on the CPU."""
+        if not self.stays_on_cpu:
+            self.to(device)
+
+    @property
+    def trains_from_cpu(self) -> bool:
+        """Whether a step takes its own part of a graph that stays on the CPU."""
+        return False
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Run one epoch: yield (loss, parameter group) for each optimizer step."""
@@ -136,6 +156,14 @@ class Method(nn.Module, ABC):
         """Return scores [n] that order the tails of one head; in most methods `score_links`."""
         return self.score_links(encoded, pairs)
 
+    def parts(self, encoded: Any, pairs: Tensor, ranking: bool = True) -> Parts:
+        """Return what adds up to `rank_links` of ``pairs``, or to `score_links`: [n] each.
+
+        Most methods have one part, the score.
+        """
+        score = self.rank_links if ranking else self.score_links
+        return {(WHOLE, WHOLE): score(encoded, pairs)}
+
     def score_tails(self, encoded: Any, heads: Tensor, tails: Tensor) -> Tensor:
         """Return scores [h, n] of each of ``heads`` [h] with each of ``tails`` [n].
 
@@ -143,6 +171,10 @@ class Method(nn.Module, ABC):
         """
         pairs = torch.stack([heads.repeat_interleave(tails.numel()), tails.repeat(heads.numel())])
         return self.rank_links(encoded, pairs).view(heads.numel(), tails.numel())
+
+    def score_typed_tails(self, encoded: Any, heads: Tensor, tails: Tensor, kind: int) -> Tensor:
+        """Return scores [h, n] of edges of one type from each of the heads to each of the tails."""
+        raise UnsupportedError(f"method {self.name!r} does not tell types of edges apart")
 
     def shortlist(self, encoded: Any, heads: Tensor) -> Likely:
         """Return likely new tails of distinct ``heads`` [h], neighbors and the head left out."""

@@ -21,14 +21,16 @@ from mgae.core.encoders import Encoder
 from mgae.core.graph import MessageGraph
 from mgae.core.losses import Loss
 from mgae.core.masks import Mask
-from mgae.core.methods.base import Encoded, Likely, Method, Stage
+from mgae.core.methods.base import Encoded, Likely, Method, Parts, Stage
 from mgae.core.methods.evidencemodel import (
     Contests,
     EncodedEvidence,
     EvidenceModel,
     are_among,
+    column_parts,
 )
 from mgae.core.methods.masked import MaskedGraphAutoencoder
+from mgae.core.methods.placing import device_of, on_device
 from mgae.core.seeding import Generators
 
 # The sources of a score besides the columns of the evidence.
@@ -43,7 +45,11 @@ _PENALTY = 1e-3
 _DRAWS = 200  # of the bootstrap
 _FEWEST_PAIRS = 20  # below that chance would choose
 _MOST_PAIRS = 20_000  # validation edges, and other pairs, that link weights are chosen on
-_WHOLE = {"stop": None, "budget": None}  # the evidence is trained to the end of its epochs
+_WHOLE = {
+    "stop": None,
+    "budget": None,
+    "max_steps": None,
+}  # the evidence is trained to the end of its epochs
 _EVIDENCE_SETTINGS = {
     "learning_rate": 0.005,
     "weight_decay": 5e-5,
@@ -72,6 +78,7 @@ class CombinedModel(Method):
     samplable = True
     shortlists = True
     may_leave_features = True
+    stays_on_cpu = True  # but for its network
     link_weights: Tensor
     rank_weights: Tensor
     knows_evidence: Tensor
@@ -107,6 +114,15 @@ class CombinedModel(Method):
         self.register_buffer("link_weights", _only(NETWORK, sources))
         self.register_buffer("rank_weights", _only(NETWORK, sources))
 
+    def place(self, device: torch.device) -> None:
+        """Move the network; evidence and weights of the sources stay, and take its scores over."""
+        self.network.to(device)
+
+    @property
+    def _asked(self) -> Method:
+        """The network, asked from the CPU."""
+        return on_device(self.network, device_of(self.network))
+
     def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train the evidence model, then the network; a graph may be too small for the first."""
         network = Stage(self.network)
@@ -141,11 +157,11 @@ class CombinedModel(Method):
 
     def encode(self, graph: MessageGraph) -> EncodedBoth:
         """Return what both parts made of ``graph``."""
-        return EncodedBoth(self.evidence.encode(graph), self.network.encode(graph))
+        return EncodedBoth(self.evidence.encode(graph), self._asked.encode(graph))
 
     def embed(self, graph: MessageGraph) -> Tensor:
         """Return the network's layers side by side: [num_nodes, K·d]."""
-        return self.network.embed(graph)
+        return self._asked.embed(graph)
 
     def score_links(self, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
         """Return the weighted sum for telling edges from other pairs."""
@@ -155,10 +171,28 @@ class CombinedModel(Method):
         """Return the weighted sum for ranking the tails of a head."""
         return self._of_pairs(self.rank_weights, encoded, pairs)
 
+    def parts(self, encoded: EncodedBoth, pairs: Tensor, ranking: bool = True) -> Parts:
+        """Return the weighted shares of both outputs by group, of columns and of the network."""
+        weights = self.rank_weights if ranking else self.link_weights
+        parts: Parts = {}
+        if weights.count_nonzero() > weights[NETWORK].count_nonzero():
+            values = encoded.evidence.pairs(pairs)
+            for source, is_rank in ((LINK, False), (RANK, True)):
+                if weights[source]:
+                    found = self.evidence.output_parts(values, is_rank)
+                    parts |= {name: weights[source] * part for name, part in found.items()}
+            parts |= column_parts(
+                self.evidence.standardized(values), self.evidence.names, weights[len(PARTS) :]
+            )
+        if weights[NETWORK]:
+            network = weights[NETWORK] * self._asked.score_links(encoded.network, pairs)
+            parts["network", "network"] = network
+        return parts
+
     def _of_pairs(self, weights: Tensor, encoded: EncodedBoth, pairs: Tensor) -> Tensor:
         """Return the weighted sum [n]; evidence that counts for nothing is not computed."""
         if weights.count_nonzero() == weights[NETWORK].count_nonzero():
-            return weights[NETWORK] * self.network.score_links(encoded.network, pairs)
+            return weights[NETWORK] * self._asked.score_links(encoded.network, pairs)
         return self._whole(weights, encoded, encoded.evidence.pairs(pairs), pairs)
 
     def score_tails(self, encoded: EncodedBoth, heads: Tensor, tails: Tensor) -> Tensor:
@@ -172,7 +206,7 @@ class CombinedModel(Method):
             rows.append(self._weighted(weights, values))
         scores = torch.stack(rows)
         if weights[NETWORK]:
-            network = self.network.score_tails(encoded.network, heads, tails)
+            network = self._asked.score_tails(encoded.network, heads, tails)
             scores += weights[NETWORK] * network
         return scores
 
@@ -189,7 +223,7 @@ class CombinedModel(Method):
         """Return the weighted sum [n] of all sources of pairs with evidence ``values`` [n, F]."""
         scores = self._weighted(weights, values)
         if weights[NETWORK]:
-            scores += weights[NETWORK] * self.network.score_links(encoded.network, pairs)
+            scores += weights[NETWORK] * self._asked.score_links(encoded.network, pairs)
         return scores
 
     def _weighted(self, weights: Tensor, values: Tensor) -> Tensor:
@@ -228,6 +262,11 @@ class CombinedModel(Method):
         self.rank_weights.copy_(_choose_rank(contests, values, self._single_columns))
 
     @property
+    def remembers_edges(self) -> bool:
+        """Whether the network has a say in the ranking."""
+        return bool(self.rank_weights[NETWORK])
+
+    @property
     def _single_columns(self) -> list[int]:
         return [len(PARTS) + self.evidence.names.index(name) for name in HEURISTICS]
 
@@ -235,7 +274,7 @@ class CombinedModel(Method):
         """Return the sources of a score side by side: [n, 3 + F]."""
         values = encoded.evidence.pairs(pairs) if values is None else values
         link, rank = self.evidence.outputs(values)
-        network = self.network.score_links(encoded.network, pairs)
+        network = self._asked.score_links(encoded.network, pairs)
         parts = torch.stack([link, rank, network], dim=1)
         return torch.cat([parts, self.evidence.standardized(values)], dim=1)
 

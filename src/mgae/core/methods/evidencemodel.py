@@ -11,9 +11,10 @@ head, its shortlist: there, nearly all pairs look like edges to the first one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import torch
@@ -22,11 +23,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from mgae.core.errors import GraphError
 from mgae.core.evidence import Evidence, FeatureViews, Shortlist
+from mgae.core.evidence.attribution import shares
 from mgae.core.evidence.shipped import shipped_weights
 from mgae.core.evidence.sketches import Floats
 from mgae.core.evidence.structure import column_names
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.base import Likely, Method, Stage
+from mgae.core.methods.base import Likely, Method, Parts, Stage
 from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.dropout import dropout
 from mgae.core.seeding import Generators, drawn_from
@@ -56,22 +58,28 @@ class Contests:
     end: Tensor
 
     @classmethod
-    def of(cls, lists: Shortlist, is_edge: Tensor, begin: int = 0) -> Contests:
-        """Take shortlists grouped by head, whose first row has the number ``begin``."""
+    def of(cls, lists: Shortlist, is_edge: Tensor) -> Contests:
+        """Take shortlists grouped by head."""
         head = torch.from_numpy(lists.head)
         edge = is_edge.nonzero().squeeze(1)
         first = torch.searchsorted(head, head[edge])
         end = torch.searchsorted(head, head[edge], right=True)
         values = torch.from_numpy(lists.values)
-        return cls(values, is_edge, edge + begin, first + begin, end + begin)
+        return cls(values, is_edge, edge, first, end)
 
     @classmethod
     def joined(cls, parts: list[Contests]) -> Contests:
         """Put the contests of several folds, numbered on, one after the other."""
-        names = ("values", "is_edge", "edge", "first", "end")
-        return cls(*(torch.cat([getattr(part, name) for part in parts]) for name in names))
+        before = np.cumsum([0, *(len(part.values) for part in parts[:-1])]).tolist()
+        moved = [
+            (part.edge + rows, part.first + rows, part.end + rows)
+            for part, rows in zip(parts, before, strict=True)
+        ]
+        evidence = torch.cat([part.values for part in parts])
+        is_edge = torch.cat([part.is_edge for part in parts])
+        return cls(evidence, is_edge, *map(torch.cat, zip(*moved, strict=True)))
 
-    @property
+    @cached_property
     def rows(self) -> tuple[Tensor, Tensor]:
         """All lists one after the other: whose contest it is, and the rows, [r] each."""
         length = self.end - self.first
@@ -135,26 +143,40 @@ class FoldedEvidence:
         views = None if graph.x is None else FeatureViews.of(graph.x)
         number = torch.randperm(graph.pairs.size(1), generator=generator) % folds
         share = -(-max_edges // folds)
-        positives, negatives, contests, rows = [], [], [], 0
-        for fold in range(folds):
-            hidden = hideable(graph, number == fold)
-            evidence = Evidence(graph.only(~hidden[graph.pair_of_edge]), views)
-            edges = graph.pairs[:, hidden]
-            chosen = edges[:, torch.randperm(edges.size(1), generator=generator)[:share]]
-            others = uniform_pairs(graph, 2 * max(1, chosen.size(1)), generator)
-            # Both ends of one half have their shortlists; the other half needs no walk of its own.
-            ranked = chosen[:, : -(-chosen.size(1) // 2)]
-            heads = torch.unique(ranked)
-            lists = evidence.shortlist(heads.numpy(), shortlist)
-            pairs = torch.stack([heads[lists.head], torch.from_numpy(lists.tail)])
-            contests.append(Contests.of(lists, are_among(pairs, edges, graph.num_nodes), rows))
-            rows += len(lists.tail)
-            positives.append(evidence.pairs(chosen.numpy()))
-            negatives.append(_known(evidence.pairs(others.numpy())))
+        parts = [
+            cls.of_fold(graph, views, number == fold, share, shortlist, generator)
+            for fold in range(folds)
+        ]
         return cls(
-            torch.from_numpy(np.concatenate(positives)),
-            torch.from_numpy(np.concatenate(negatives)),
-            Contests.joined(contests),
+            torch.cat([part.positives for part in parts]),
+            torch.cat([part.negatives for part in parts]),
+            Contests.joined([part.contests for part in parts]),
+        )
+
+    @classmethod
+    def of_fold(
+        cls,
+        graph: MessageGraph,
+        views: FeatureViews | None,
+        fold: Tensor,
+        max_edges: int,
+        shortlist: int,
+        generator: torch.Generator,
+    ) -> FoldedEvidence:
+        """Hide the pairs of one ``fold`` [E], and compute the evidence of some on the others."""
+        hidden = hideable(graph, fold)
+        evidence = Evidence(graph.only(~hidden[graph.pair_of_edge]), views)
+        edges = graph.pairs[:, hidden]
+        chosen = edges[:, torch.randperm(edges.size(1), generator=generator)[:max_edges]]
+        others = uniform_pairs(graph, 2 * max(1, chosen.size(1)), generator)
+        # Both ends of one half have their shortlists; the other half needs no walk of its own.
+        heads = torch.unique(chosen[:, : -(-chosen.size(1) // 2)])
+        lists = evidence.shortlist(heads.numpy(), shortlist)
+        pairs = torch.stack([heads[lists.head], torch.from_numpy(lists.tail)])
+        return cls(
+            torch.from_numpy(evidence.pairs(chosen.numpy())),
+            torch.from_numpy(_known(evidence.pairs(others.numpy()))),
+            Contests.of(lists, are_among(pairs, edges, graph.num_nodes)),
         )
 
 
@@ -196,7 +218,7 @@ class EncodedEvidence:
     def pairs(self, pairs: Tensor) -> Tensor:
         """Return the evidence [n, F] of pairs [2, n]."""
         for asked, values in self._kept:
-            if asked is pairs:
+            if asked.is_set_to(pairs):  # the same memory, also as a part of the same tensor
                 return values
         values = torch.from_numpy(self.evidence.pairs(pairs.numpy()))
         self._kept = [*self._kept[-3:], (pairs, values)]
@@ -244,6 +266,7 @@ class EvidenceModel(Method):
 
     shortlists = True
     may_leave_features = True
+    stays_on_cpu = True  # scipy computes the evidence, and the networks are small
     mean: Tensor
     scale: Tensor
 
@@ -276,6 +299,11 @@ class EvidenceModel(Method):
         """Take the shipped weights, if they are where this model starts."""
         if self.start == "shipped":
             self.load_state_dict(shipped_weights(self.names))
+
+    @property
+    def remembers_edges(self) -> bool:
+        """Return False: few weights, and no edge is in its own evidence."""
+        return False
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew, or go back to the shipped ones."""
@@ -368,26 +396,51 @@ class EvidenceModel(Method):
         link, rank = (torch.cat([out(x, None) for x in chunks]) for out in (self.link, self.rank))
         return link, rank
 
+    def parts(self, encoded: EncodedEvidence, pairs: Tensor, ranking: bool = True) -> Parts:
+        """Return the shares of groups of columns in the second output, or in the first."""
+        return self.output_parts(encoded.pairs(pairs), ranking)
+
+    @torch.no_grad()
+    def output_parts(self, values: Tensor, ranking: bool) -> Parts:
+        """Return the shares in one of the outputs for evidence ``values`` [n, F]."""
+        self.eval()
+        source, output = ("rank", self.rank) if ranking else ("link", self.link)
+        x = self.standardized(values)
+        found = shares(lambda known: output(known, None), x, self.names)
+        return {(source, group): share for group, share in found.items()}
+
     def encode(self, graph: MessageGraph) -> EncodedEvidence:
         """Return the evidence of all edges of ``graph``; that of the last graph is kept."""
         last = self._encoded  # read once: another thread may encode another graph
         if last is None or last[0] is not graph:
             views = None if graph.x is None else FeatureViews.of(graph.x)
-            self._encoded = last = graph, EncodedEvidence(Evidence(graph, views))
+            self._encoded = last = graph, self.encoded(graph, views)
         return last[1]
+
+    def encoded(self, graph: MessageGraph, views: FeatureViews | None) -> EncodedEvidence:
+        """Return the evidence of all edges of ``graph``, whose features are prepared."""
+        return EncodedEvidence(Evidence(graph, views))
 
     def embed(self, graph: MessageGraph) -> Tensor:
         """Return the random projections of three hops, side by side (FastRP)."""
         hops = self.encode(graph).evidence.hops
         return torch.from_numpy(np.concatenate(hops, axis=1))
 
+    def links(self, encoded: EncodedEvidence, values: Tensor) -> Tensor:
+        """Return what tells edges from other pairs [n], for evidence [n, F]."""
+        return self.outputs(values)[0]
+
+    def ranks(self, encoded: EncodedEvidence, values: Tensor) -> Tensor:
+        """Return what orders the tails of one head [n], for evidence [n, F]."""
+        return self.outputs(values)[1]
+
     def score_links(self, encoded: EncodedEvidence, pairs: Tensor) -> Tensor:
         """Return the first output of pairs."""
-        return self.outputs(encoded.pairs(pairs))[0]
+        return self.links(encoded, encoded.pairs(pairs))
 
     def rank_links(self, encoded: EncodedEvidence, pairs: Tensor) -> Tensor:
         """Return the second output of pairs."""
-        return self.outputs(encoded.pairs(pairs))[1]
+        return self.ranks(encoded, encoded.pairs(pairs))
 
     def score_tails(self, encoded: EncodedEvidence, heads: Tensor, tails: Tensor) -> Tensor:
         """Return the second output [h, n], from one walk for each head."""
@@ -396,30 +449,22 @@ class EvidenceModel(Method):
         for some in heads.split(size):
             distinct, index = torch.unique(some, return_inverse=True)
             values = torch.from_numpy(encoded.evidence.tails(distinct.numpy(), tails.numpy()))
-            ranked = self.outputs(values.flatten(0, 1))[1]
+            ranked = self.ranks(encoded, values.flatten(0, 1))
             rows.append(ranked.view(len(distinct), -1)[index])
         return torch.cat(rows) if rows else torch.empty(0, tails.numel())
 
     def shortlist(self, encoded: EncodedEvidence, heads: Tensor) -> Likely:
         """Return likely new tails and their second output, from one walk for each head."""
         listed = encoded.evidence.shortlist(heads.numpy(), self.count)
-        scores = self.outputs(torch.from_numpy(listed.values))[1]
+        scores = self.ranks(encoded, torch.from_numpy(listed.values))
         return Likely(torch.from_numpy(listed.head), torch.from_numpy(listed.tail), scores)
-
-
-class InstantModel(EvidenceModel):
-    """The evidence model with the shipped weights, as they are: nothing is trained.
-
-    Args:
-        num_features: F of the graph; 0 without features.
-        shortlist: tails that each of several scores proposes for a head.
-    """
-
-    trains: ClassVar[bool] = False
-
-    def __init__(self, num_features: int = 0, shortlist: int = 50) -> None:
-        super().__init__(num_features, shortlist=shortlist, start="shipped")
 
 
 def _some(rows: Tensor, count: int, generator: torch.Generator) -> Tensor:
     return rows[torch.randint(len(rows), (count,), generator=generator)]
+
+
+def column_parts(values: Tensor, names: Sequence[str], weights: Tensor) -> Parts:
+    """Return the shares of single columns in a weighted sum of ``values`` [n, F]."""
+    counts = weights.nonzero().flatten().tolist()
+    return {("column", names[c]): weights[c] * values[:, c] for c in counts}

@@ -43,6 +43,7 @@ class FixedEmbedding(InnerProductMethod):
     """
 
     trains: ClassVar[bool] = False
+    stays_on_cpu: ClassVar[bool] = True
     seed: Tensor
 
     def __init__(self, channels: int, cosine: bool) -> None:

@@ -12,6 +12,7 @@ from mgae.core.encoders import LayeredEncoder, NodeFeatures
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.embedding import EmbeddingMethod
+from mgae.core.ops.backend import bring
 from mgae.core.ops.rows import AlteredRows, take_rows
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.core.seeding import Generators
@@ -58,6 +59,7 @@ class GraphMAE(EmbeddingMethod):
             )
         hidden, rows = self.hide(graph.num_nodes, generators["mask"])
         token = self.token if bool((rows == graph.num_nodes).any()) else None
+        hidden, rows = (bring(part, self.token.device) for part in (hidden, rows))
         chance = generators["dropout"]
         x = AlteredRows(self.encoder.inputs(graph, chance), rows, token)
         h = self.encoder.propagate(x, graph, chance)[-1]
@@ -78,7 +80,7 @@ class GraphMAE(EmbeddingMethod):
     def wanted(self, graph: MessageGraph, nodes: Tensor) -> Tensor:
         """Return the features of the nodes [m]: [m, F]."""
         x = take_rows(self.encoder.inputs.whole(graph), nodes)
-        return x.csr().to_dense() if isinstance(x, SparseMatrix) else x
+        return x.to_dense() if isinstance(x, SparseMatrix) else x
 
 
 def scaled_cosine_error(rebuilt: Tensor, wanted: Tensor, gamma: float) -> Tensor:

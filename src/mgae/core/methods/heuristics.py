@@ -35,6 +35,7 @@ class NeighborOverlap(Method):
     """Σ over common neighbors z of weight(degree of z); two sides of a graph never have one."""
 
     trains: ClassVar[bool] = False
+    stays_on_cpu: ClassVar[bool] = True
 
     @abstractmethod
     def weight(self, degree: Floats) -> Floats:
@@ -157,11 +158,13 @@ class EmbeddingHeuristic(InnerProductMethod):
 class RawFeatures(EmbeddingHeuristic):
     """No graph at all."""
 
+    stays_on_cpu: ClassVar[bool] = True
+
     def embed(self, graph: MessageGraph) -> Tensor:
         """Return the features themselves."""
         if graph.x is None:
             raise UnsupportedError("method 'raw-features' needs node features")
-        return graph.x.csr().to_dense() if isinstance(graph.x, SparseMatrix) else graph.x
+        return graph.x.to_dense() if isinstance(graph.x, SparseMatrix) else graph.x
 
 
 class RandomInit(EmbeddingHeuristic):
@@ -182,6 +185,7 @@ class PreferentialAttachment(Method):
     """The product of both degrees."""
 
     trains: ClassVar[bool] = False
+    stays_on_cpu: ClassVar[bool] = True
 
     def encode(self, graph: MessageGraph) -> sp.csr_array:
         """Return the edges as a matrix."""
@@ -209,6 +213,7 @@ class HeadwiseHeuristic(Method):
     """
 
     trains: ClassVar[bool] = False
+    stays_on_cpu: ClassVar[bool] = True
     rounds: ClassVar[int]  # products with all edges that a block of heads takes
 
     def encode(self, graph: MessageGraph) -> sp.csr_array:

@@ -11,6 +11,7 @@ from torch.nn.functional import normalize, softplus
 from mgae.core.encoders import Encoder
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.embedding import EmbeddingMethod
+from mgae.core.ops.backend import bring
 from mgae.core.ops.rows import AlteredRows, MultipliedOnce
 from mgae.core.seeding import Generators
 
@@ -46,6 +47,7 @@ class DeepGraphInfomax(EmbeddingMethod):
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Yield one loss: the nodes as they are against those with shuffled features."""
         shuffled = torch.randperm(graph.num_nodes, generator=generators["negatives"])
+        shuffled = bring(shuffled, graph.edge_index.device)
         chance = generators["dropout"]
         x = MultipliedOnce(self.encoder.inputs(graph, chance))
         real = self.encoder.propagate(x, graph, chance)[-1]

@@ -67,7 +67,8 @@ class LinkModel(Method):
     def score_tails(self, encoded: Encoded, heads: Tensor, tails: Tensor) -> Tensor:
         """Return the same logits, with each head folded into the decoder's weights once."""
         self.eval()
-        size, scores = self.chunk_size, torch.empty(heads.numel(), tails.numel())
+        shape, size = (heads.numel(), tails.numel()), self.chunk_size
+        scores = torch.empty(shape, device=encoded.rows.device)
         # Head by head: the weights with one head in them stay in the cache.
         for row, head in zip(scores, encoded.rows[heads], strict=True):
             score = self.decoder.against(head, encoded.undirected)

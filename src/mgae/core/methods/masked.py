@@ -16,8 +16,10 @@ from mgae.core.losses import Loss
 from mgae.core.masks import Mask, MaskedEdges
 from mgae.core.methods.linkmodel import LinkModel
 from mgae.core.negatives import NegativeSampler
+from mgae.core.ops.backend import bring
 from mgae.core.ops.neighborhood import Neighborhood
 from mgae.core.ops.rows import take_rows
+from mgae.core.ops.sparse import SparseMatrix
 from mgae.core.seeding import Generators
 
 
@@ -55,6 +57,11 @@ class MaskedGraphAutoencoder(LinkModel):
         if fanouts is not None:
             self._require_samplable(fanouts)
 
+    @property
+    def trains_from_cpu(self) -> bool:
+        """In sampled mode: the graph may be larger than the device."""
+        return self.fanouts is not None
+
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
         """Mask anew, then yield one loss for each ``step_size`` masked edges."""
         if self.fanouts is not None:
@@ -62,18 +69,19 @@ class MaskedGraphAutoencoder(LinkModel):
             return
         edges, sampler = self.mask(graph, generators["mask"]), NegativeSampler.of(graph)
         self._require_targets(edges.masked.size(1))
-        for positives in edges.masked.split(self.step_size or edges.masked.size(1), dim=1):
-            negatives = self.loss.draw(positives, sampler, generators["negatives"])
+        for step in edges.masked.split(self.step_size or edges.masked.size(1), dim=1):
+            positives, weight = generators.share.of(step)
+            negatives = self.loss.draw(positives, sampler, generators.own("negatives"))
             layers = self.encoder(edges.visible, generators["dropout"])
             extra = self.extra_loss(layers, edges, generators)
-            loss = self.decoded_loss(layers, positives, negatives, generators)
+            loss = weight * self.decoded_loss(layers, positives, negatives, generators)
             yield loss if extra is None else loss + extra, "model"
 
     def decoded_loss(
         self, layers: list[Tensor], positives: Tensor, negatives: Tensor, generators: Generators
     ) -> Tensor:
         """Decode masked edges [2, n] and their negatives [2, n, m], and compare them."""
-        chance = generators["dropout"]
+        chance = generators.own("dropout")
         return self.loss(self.decoder, layers, positives, negatives, chance, self.chunk_size)
 
     def extra_loss(
@@ -91,17 +99,20 @@ class MaskedGraphAutoencoder(LinkModel):
         neighbors, visible = hidden.neighbor_sampler(), graph
         if self.encoder.inputs.reads_edges:
             visible = hidden.visible()
-        for positives in hidden.steps(self.step_size, generators["mask"]):
-            negatives = self.loss.draw(positives, sampler, generators["negatives"])
+        for step in hidden.steps(self.step_size, generators["mask"]):
+            positives, weight = generators.share.of(step)
+            negatives = self.loss.draw(positives, sampler, generators.own("negatives"))
             ends = torch.cat([positives.flatten(), negatives[negatives >= 0]])
             nodes = torch.unique(ends)
-            reached = neighbors.sample(nodes, fanouts, generators["mask"])
+            reached = neighbors.sample(nodes, fanouts, generators.own("mask"))
             assert isinstance(self.encoder, LayeredEncoder)
-            layers = encode_neighborhood(self.encoder, visible, reached, generators["dropout"])
+            layers = encode_neighborhood(self.encoder, visible, reached, generators.own("dropout"))
+            device = layers[0].device
             # The layers are those of ``nodes``; a tail of -1 is no pair, and stays none.
             local = torch.searchsorted(nodes, negatives).where(negatives >= 0, -1)
             edges = torch.searchsorted(nodes, positives)
-            yield self.decoded_loss(layers, edges, local, generators), "model"
+            edges, local = bring(edges, device), bring(local, device)
+            yield weight * self.decoded_loss(layers, edges, local, generators), "model"
 
     def _require_targets(self, count: int) -> None:
         if count == 0:
@@ -138,9 +149,13 @@ def encode_neighborhood(
 ) -> list[Tensor]:
     """Return every layer's output for the first nodes of a neighborhood: K tensors [n, d].
 
-    A layer is formed on the nodes that later layers still need: one hop less each time.
+    A layer is formed on the nodes that later layers still need: one hop less each time. The graph
+    and the neighborhood may be on the CPU and the encoder elsewhere.
     """
-    h = encoder.inputs.drop(take_rows(encoder.inputs.whole(graph), reached.nodes), generator)
+    device = next(encoder.layers.parameters()).device
+    rows = take_rows(encoder.inputs.whole(graph), reached.nodes)
+    rows = rows.to(device) if isinstance(rows, SparseMatrix) else bring(rows, device)
+    h, reached = encoder.inputs.drop(rows, generator), reached.to(device)
     hops = reversed(range(len(reached.ends) - 1))
     outputs = encoder.propagate_along([reached.adjacency(hop) for hop in hops], h, generator)
     return [output[: reached.ends[0]] for output in outputs]

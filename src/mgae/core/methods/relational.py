@@ -21,6 +21,7 @@ from mgae.core.errors import ConfigError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
 from mgae.core.negatives import TypedSampler
+from mgae.core.ops.backend import bring
 from mgae.core.ops.dropout import dropout
 from mgae.core.seeding import Generators
 
@@ -154,13 +155,16 @@ class RelationalAutoencoder(Method):
         hidden = self._hidden(triples, graph.num_nodes, generators["mask"])
         visible = TypedMessages.of(triples[:, ~hidden], graph.num_nodes, self.num_types)
         targets = triples[:, hidden]
-        targets = targets[:, torch.randperm(targets.size(1), generator=generators["mask"])]
-        for positives in targets.split(self.step_size or targets.size(1), dim=1):
-            negatives = sampler.sample(positives, self.num_negatives, generators["negatives"])
+        order = torch.randperm(targets.size(1), generator=generators["mask"])
+        targets = targets[:, bring(order, targets.device)]
+        for step in targets.split(self.step_size or targets.size(1), dim=1):
+            positives, weight = generators.share.of(step)
+            chance = generators.own("negatives")
+            negatives = sampler.sample(positives, self.num_negatives, chance)
             source, target = self._ends(graph, visible, generators["dropout"])
             logits = self._score(source, target, positives)
             others = self._score(source, target, negatives)
-            yield softplus(-logits).mean() + softplus(others).mean(), "model"
+            yield weight * (softplus(-logits).mean() + softplus(others).mean()), "model"
 
     def _hidden(self, triples: Tensor, num_nodes: int, generator: torch.Generator) -> Tensor:
         """Return which edges to hide [T]: a pair with all its types, or not at all."""
@@ -169,8 +173,9 @@ class RelationalAutoencoder(Method):
         count = round(self.ratio * pairs.numel())
         if not count:
             raise ConfigError(f"method.ratio {self.ratio} hides no edge of this graph: raise it")
-        chosen = torch.zeros(pairs.numel(), dtype=torch.bool)
-        chosen[torch.randperm(pairs.numel(), generator=generator)[:count]] = True
+        chosen = torch.zeros_like(pairs, dtype=torch.bool)
+        order = torch.randperm(pairs.numel(), generator=generator)[:count]
+        chosen[bring(order, pairs.device)] = True
         return chosen[pair]
 
     def _ends(
@@ -195,7 +200,8 @@ class RelationalAutoencoder(Method):
         self.eval()
         triples = graph.typed_edges
         messages = TypedMessages.of(triples, graph.num_nodes, self.num_types)
-        roles = torch.zeros(2, self.num_types, graph.num_nodes, dtype=torch.bool)
+        shape = (2, self.num_types, graph.num_nodes)
+        roles = torch.zeros(shape, dtype=torch.bool, device=triples.device)
         roles[0, triples[2], triples[0]] = roles[1, triples[2], triples[1]] = True
         source, target = self._ends(graph, messages, None)
         return EncodedTypes(source, target, roles[0], roles[1], graph.undirected)

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from mgae.core.ops import backend
+
 Take = Callable[[Tensor], Tensor]
 ChunkValue = Callable[[Take, slice], Tensor]
 
@@ -59,8 +61,9 @@ class _ChunkedSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Any, ...]:
-        # The usual upstream gradient is 1, and a pass over all rows can be spared.
-        if bool(grads[0] == 1):
+        # The usual upstream gradient is 1, and a pass over all rows can be spared; elsewhere the
+        # question would wait for the device.
+        if grads[0].device.type in backend.OWN_KERNELS and bool(grads[0] == 1):
             return None, None, *ctx.gradients
         return None, None, *(gradient * grads[0] for gradient in ctx.gradients)
 

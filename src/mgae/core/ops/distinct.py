@@ -13,6 +13,7 @@ def distinct(values: Tensor) -> Tensor:
     tensor([5, 2, 9])
     """
     unique, inverse = torch.unique(values, return_inverse=True)
-    first = torch.full((unique.numel(),), values.numel(), dtype=torch.long)
-    first.scatter_reduce_(0, inverse, torch.arange(values.numel()), reduce="amin")
+    first = torch.full_like(unique, values.numel(), dtype=torch.long)
+    places = torch.arange(values.numel(), device=values.device)
+    first.scatter_reduce_(0, inverse, places, reduce="amin")
     return values[first.sort().values]

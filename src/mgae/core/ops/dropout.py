@@ -17,25 +17,27 @@ def dropout(values: Tensor, p: float, generator: torch.Generator | None) -> Tens
     """
     if generator is None or p == 0.0:
         return values
-    if values.device.type not in backend.OWN_KERNELS:
-        # The generator may live elsewhere: it draws at home, and the mask goes to the values.
-        stays = torch.empty(values.shape, dtype=values.dtype, device=generator.device)
-        return values * (stays.bernoulli_(1 - p, generator=generator) / (1 - p)).to(values.device)
-    return values * kept(values.shape, p, generator, values.dtype).mul_(kept_scale(p))
+    stays = kept(values.shape, p, generator, values.dtype, values.device)
+    return values * stays.mul_(kept_scale(p))
 
 
 def kept(
-    shape: torch.Size, p: float, generator: torch.Generator, dtype: torch.dtype = torch.float32
+    shape: torch.Size,
+    p: float,
+    generator: torch.Generator,
+    dtype: torch.dtype = torch.float32,
+    device: torch.device | None = None,
 ) -> Tensor:
-    """Draw 1 for each value that stays and 0 for each that is dropped.
+    """Draw 1 for each value that stays and 0 for each that is dropped, for use on a device.
 
     A value asks for as few random bits as tell ``p`` exactly: one for 1/2, sixteen for most. With
     ``b`` bits as a number below 2^b, adding 2^b - p·2^b carries into bit b where the value stays;
     this is arithmetic on 32-bit integers, which is much faster here than comparing to booleans.
     """
     dropped, bits = _share(p)
-    shifts = torch.arange(0, 32, bits, dtype=torch.int32)
+    shifts = torch.arange(0, 32, bits, dtype=torch.int32, device=device)
     words = random_words(-(-shape.numel() // shifts.numel()), generator)
+    words = words if device is None else backend.bring(words, device)
     stays = (words.unsqueeze(1) >> shifts).bitwise_and_((1 << bits) - 1)
     if (dropped, bits) != (1, 1):  # a single bit with 1 added carries where it is 1 already
         stays.add_((1 << bits) - dropped).bitwise_right_shift_(bits)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
 
+from mgae.core.ops.backend import bring
 from mgae.core.ops.sampling import IsHidden, sample_edges
 from mgae.core.ops.sparse import Adjacency
 
@@ -52,10 +54,26 @@ class Neighborhood:
     edge_weight: Tensor
     degree: Tensor
 
+    @cached_property
+    def edge_ends(self) -> tuple[int, ...]:
+        """How many edges go to nodes within 0, 1, … hops."""
+        ends = torch.searchsorted(self.edge_index[1].contiguous(), torch.tensor(self.ends))
+        return tuple(ends.tolist())
+
+    def to(self, device: torch.device) -> Neighborhood:
+        """Return the same on a device."""
+        if device == self.nodes.device:
+            return self
+        parts = (self.nodes, self.edge_index, self.edge_weight, self.degree)
+        nodes, *others = (bring(part, device) for part in parts)
+        moved = Neighborhood(nodes, self.ends, *others)
+        vars(moved)["edge_ends"] = self.edge_ends  # counted here: there it would wait
+        return moved
+
     def adjacency(self, hops: int) -> PartialAdjacency:
         """Return the edges into the nodes within ``hops`` < K, on the nodes within one hop more."""
         num_nodes = self.ends[hops + 1]
-        num_edges = int(torch.searchsorted(self.edge_index[1], self.ends[hops]))
+        num_edges = self.edge_ends[hops]
         return PartialAdjacency(
             self.edge_index[:, :num_edges],
             num_nodes,

@@ -8,23 +8,25 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from mgae.core.ops.backend import bring
 from mgae.core.ops.sparse import SparseMatrix
 
 
 def take_rows(matrix: Tensor | SparseMatrix, rows: Tensor) -> Tensor | SparseMatrix:
     """Return the ``rows`` [n] of a matrix [N, F], as dense or sparse as it is: [n, F].
 
-    >>> take_rows(SparseMatrix.identity(3), torch.tensor([2, 0])).csr().to_dense()
+    >>> take_rows(SparseMatrix.identity(3), torch.tensor([2, 0])).to_dense()
     tensor([[0., 0., 1.],
             [1., 0., 0.]])
     """
     if isinstance(matrix, Tensor):
-        return matrix.index_select(0, rows)
+        return matrix.index_select(0, bring(rows, matrix.device))
     rowptr, col = matrix.pattern.rowptr, matrix.pattern.col
+    rows = bring(rows, rowptr.device)
     first = rowptr[rows]
     counts = rowptr[rows + 1] - first
-    row = torch.arange(rows.numel()).repeat_interleave(counts)
-    index = torch.arange(row.numel()) + (first - counts.cumsum(0) + counts)[row]
+    row = torch.arange(rows.numel(), device=rows.device).repeat_interleave(counts)
+    index = torch.arange(row.numel(), device=rows.device) + (first - counts.cumsum(0) + counts)[row]
     shape = (rows.numel(), matrix.shape[1])
     return SparseMatrix.from_coordinates(row, col[index], matrix.values[index], shape)
 

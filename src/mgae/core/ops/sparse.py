@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeGuard
 
 import torch
@@ -44,18 +45,36 @@ class Pattern:
     col: Tensor
     shape: tuple[int, int]
 
+    def to(self, device: torch.device) -> Pattern:
+        """Return the same places on a device."""
+        rowptr, col = backend.bring(self.rowptr, device), backend.bring(self.col, device)
+        return Pattern(rowptr, col, self.shape)
+
     @cached_property
     def blocks(self) -> list[TransposedRows]:
         """The transpose, block by block."""
         # Each block adds to the whole result, so a wide matrix has few of them.
         size = max(_CACHED_ROWS, self.shape[1])
-        starts = range(0, max(1, self.shape[0]), size)
-        return [self._block(start, min(start + size, self.shape[0])) for start in starts]
+        if self.shape[0] <= size or self.rowptr.device.type not in backend.OWN_KERNELS:
+            return [self._block(0, self.shape[0], 0, self.col.numel())]
+        bounds = [*range(0, self.shape[0], size), self.shape[0]]
+        values = self.rowptr[bounds].tolist()
+        return [
+            self._block(*rows, *ends)
+            for rows, ends in zip(pairwise(bounds), pairwise(values), strict=True)
+        ]
 
-    def _block(self, start: int, stop: int) -> TransposedRows:
-        pointers = self.rowptr[start : stop + 1]
-        first, last = int(pointers[0]), int(pointers[-1])
-        row = torch.arange(stop - start).repeat_interleave(pointers.diff())
+    @property
+    def row(self) -> Tensor:
+        """The row of each value."""
+        rows = torch.arange(self.shape[0], device=self.rowptr.device)
+        return rows.repeat_interleave(self.rowptr.diff(), output_size=self.col.numel())
+
+    def _block(self, start: int, stop: int, first: int, last: int) -> TransposedRows:
+        """Transpose the rows from ``start`` to ``stop``, with the values ``first`` to ``last``."""
+        counts = self.rowptr[start : stop + 1].diff()
+        rows = torch.arange(stop - start, device=counts.device)
+        row = rows.repeat_interleave(counts, output_size=last - first)
         order = torch.argsort(self.col[first:last], stable=True)
         columns = self.col[first:last][order]
         return TransposedRows(
@@ -92,6 +111,10 @@ class SparseMatrix:
         """Take values at (row, col), already sorted by row."""
         return cls(Pattern(row_pointers(row, shape[0]), col, shape), values)
 
+    def to(self, device: torch.device) -> SparseMatrix:
+        """Return the same matrix on a device."""
+        return SparseMatrix(self.pattern.to(device), backend.bring(self.values, device))
+
     @property
     def shape(self) -> tuple[int, int]:
         """[rows, columns]."""
@@ -110,14 +133,20 @@ class SparseMatrix:
         """Return the matrix as torch knows it."""
         return csr_tensor(self.pattern.rowptr, self.pattern.col, self.values, self.shape)
 
-    @cached_property
-    def _csr(self) -> Tensor:
-        return self.csr()
+    def to_dense(self) -> Tensor:
+        """Return the matrix with its zeros."""
+        dense = self.values.new_zeros(self.shape)
+        dense[self.pattern.row, self.pattern.col] = self.values
+        return dense
 
     @cached_property
-    def _transposed(self) -> list[Tensor]:
+    def _csr(self) -> Operand:
+        return operand(self.pattern.rowptr, self.pattern.col, self.values, self.shape)
+
+    @cached_property
+    def _transposed(self) -> list[Operand]:
         return [
-            csr_tensor(block.rowptr, block.col, self.values[block.order], block.shape)
+            operand(block.rowptr, block.col, self.values[block.order], block.shape)
             for block in self.pattern.blocks
         ]
 
@@ -148,10 +177,12 @@ class _Product(torch.autograd.Function):
 
 
 def _multiplied(matrix: Tensor, dense: Tensor) -> Tensor:
-    """Do `torch.sparse.mm` without its two passes that fill and copy the result.
+    """Do `torch.sparse.mm`; on the CPU without its two passes that fill and copy the result.
 
     Where a row of ``dense`` is read often, some columns of all rows at a time stay in the cache.
     """
+    if dense.device.type not in backend.OWN_KERNELS:
+        return matrix @ dense
     out = dense.new_empty(matrix.size(0), dense.size(1))
     read_often = matrix.values().numel() >= _OFTEN * dense.size(0)
     width = _COLUMNS_AT_ONCE if read_often else dense.size(1)
@@ -160,23 +191,37 @@ def _multiplied(matrix: Tensor, dense: Tensor) -> Tensor:
     return out
 
 
-def product(matrix: Tensor, transposed: Sequence[Tensor], dense: Tensor) -> Tensor:
-    """Return ``matrix @ dense`` for a constant CSR matrix.
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """A constant matrix for devices that have no sparse products: its ``values`` at (row, col)."""
+
+    row: Tensor
+    col: Tensor
+    values: Tensor
+    shape: tuple[int, int]
+
+    def to(self, dtype: torch.dtype) -> Gathered:
+        """Return the same in another precision."""
+        return Gathered(self.row, self.col, self.values.to(dtype), self.shape)
+
+    def __matmul__(self, dense: Tensor) -> Tensor:
+        """Return the product with a dense matrix."""
+        sent = dense.index_select(0, self.col) * self.values.unsqueeze(1)
+        return dense.new_zeros(self.shape[0], dense.size(1)).index_add(0, self.row, sent)
+
+
+Operand = Tensor | Gathered
+
+
+def product(matrix: Operand, transposed: Sequence[Operand], dense: Tensor) -> Tensor:
+    """Return ``matrix @ dense`` for a constant matrix.
 
     Its transpose is at hand, divided into blocks of columns.
     """
-    if dense.device.type not in backend.OWN_KERNELS:
-        return _gathered(matrix, dense)
+    if isinstance(matrix, Gathered):
+        return matrix @ dense
     result: Tensor = _Product.apply(matrix, transposed, dense)  # type: ignore[no-untyped-call]
     return result
-
-
-def _gathered(matrix: Tensor, dense: Tensor) -> Tensor:
-    """Return the same by operations that every device has."""
-    counts = matrix.crow_indices().diff()
-    row = torch.arange(matrix.size(0), device=dense.device).repeat_interleave(counts)
-    sent = dense.index_select(0, matrix.col_indices()) * matrix.values().unsqueeze(1)
-    return dense.new_zeros(matrix.size(0), dense.size(1)).index_add(0, row, sent)
 
 
 def row_pointers(sorted_rows: Tensor, num_rows: int) -> Tensor:
@@ -185,9 +230,16 @@ def row_pointers(sorted_rows: Tensor, num_rows: int) -> Tensor:
     >>> row_pointers(torch.tensor([0, 0, 2]), 3)
     tensor([0, 2, 2, 3])
     """
-    pointers = torch.zeros(num_rows + 1, dtype=torch.long)
+    pointers = torch.zeros(num_rows + 1, dtype=torch.long, device=sorted_rows.device)
     torch.cumsum(torch.bincount(sorted_rows, minlength=num_rows), 0, out=pointers[1:])
     return pointers
+
+
+def operand(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Operand:
+    """Return what `product` takes: a torch CSR tensor, where the device multiplies those."""
+    if values.device.type not in backend.SPARSE_KERNELS:
+        return Gathered(Pattern(rowptr, col, shape).row, col, values, shape)
+    return csr_tensor(rowptr, col, values, shape)
 
 
 def csr_tensor(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
@@ -202,7 +254,7 @@ def csr_tensor(rowptr: Tensor, col: Tensor, values: Tensor, shape: tuple[int, in
         return torch.sparse_csr_tensor(rowptr, col, values, shape, check_invariants=False)
 
 
-Matrices = tuple[Tensor, Tensor]
+Matrices = tuple[Operand, Operand]
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,12 +318,12 @@ class Adjacency:
 
     @cached_property
     def _smoothing(self) -> Matrices:
-        received = _inverse_root(self.degree)
+        received = inverse_root(self.degree)
         if self.symmetric:
             return self._scaled(received, received)
         sources, weight = self.edge_index[0], self.edge_weight
         out_degree = torch.bincount(sources, weight, minlength=self.num_nodes).float()
-        return self._scaled(received, _inverse_root(out_degree))
+        return self._scaled(received, inverse_root(out_degree))
 
     def _scaled(
         self, received: Tensor | None, sent: Tensor | None, loops: bool = False
@@ -300,19 +352,20 @@ class Adjacency:
         row_scale: Tensor | None,
         col_scale: Tensor | None,
         loops: bool,
-    ) -> Tensor:
+    ) -> Operand:
         rowptr = row_pointers(row, self.num_nodes)
-        values = torch.ones(row.numel()) if weight is None else weight
+        values = torch.ones(row.numel(), device=row.device) if weight is None else weight
         if loops:
             rowptr, row, col, values = _with_loops(rowptr, row, col, values)
         if row_scale is not None:
             values = values * row_scale[row]
         if col_scale is not None:
             values = values * col_scale[col]
-        return csr_tensor(rowptr, col, values, (self.num_nodes, self.num_nodes))
+        return operand(rowptr, col, values, (self.num_nodes, self.num_nodes))
 
 
-def _inverse_root(degree: Tensor) -> Tensor:
+def inverse_root(degree: Tensor) -> Tensor:
+    """Return degree^-1/2, and 0 for a degree of 0."""
     return torch.where(degree > 0, degree, torch.inf).rsqrt()
 
 
@@ -320,9 +373,9 @@ def _with_loops(
     rowptr: Tensor, row: Tensor, col: Tensor, values: Tensor
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Add a self-loop of weight 1 before the other edges of each row."""
-    nodes = torch.arange(rowptr.numel())
+    nodes = torch.arange(rowptr.numel(), device=row.device)
     loop = (rowptr + nodes)[:-1]
-    edge = torch.arange(row.numel()).add_(row).add_(1)
+    edge = torch.arange(row.numel(), device=row.device).add_(row).add_(1)
     joined = []
     for at_loops, at_edges in ((nodes[:-1], row), (nodes[:-1], col), (values.new_ones(()), values)):
         both = at_edges.new_empty(loop.numel() + edge.numel())

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,13 @@ import torch
 from torch import Tensor, nn
 
 from mgae.core.errors import RunDirectoryError, TrainingError, UnsupportedError
-from mgae.core.graph import MessageGraph
+from mgae.core.graph import CPU, MessageGraph
 from mgae.core.methods.base import Method, Stage
+from mgae.core.methods.placing import device_of
 from mgae.core.seeding import Generators
+from mgae.core.training import distributed
 from mgae.core.training.checkpoint import CheckpointStore, Snapshot
+from mgae.core.training.device import Device, choose_device
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -77,10 +81,12 @@ def fit(
     schedule: str = "constant",
     eval_every: int = 1,
     budget: float | None = None,
+    max_steps: int | None = None,
     validate: Callable[[], float] | None = None,
     generators: Generators | int = 0,
     checkpoints: CheckpointStore | None = None,
     on_epoch: OnEpoch = lambda record: None,
+    device: Device | None = None,
 ) -> Fit:
     """Train until the patience or the epochs run out; then restore the best epoch's weights.
 
@@ -94,20 +100,27 @@ def fit(
         schedule: "constant", or "cosine": the rate falls to zero over the epochs.
         eval_every: epochs between two validations.
         budget: seconds after which no further epoch begins; the schedule follows them too.
+        max_steps: of an epoch at most; the rest of it is left out.
         validate: returns the score that picks the epoch; without it the lowest loss does, and the
             weights are those that its step led to.
         generators: the named generators, or a seed for them.
         checkpoints: the training goes on from the newest one, and a training that is interrupted
             leaves one of the last whole epoch.
         on_epoch: called after each epoch, and for each one of a checkpoint.
+        device: where to train, as "cuda" or "auto"; the method is moved there, and the graph
+            copied. None: where the method is. A method that is not on the CPU afterwards answers
+            for graphs and pairs on its device; `on_device` gives one that is asked from the CPU.
 
     Raises:
+        ConfigError: if there is no such device.
         TrainingError: if a loss or a validation score is not finite.
         UnsupportedError: if the method is not one that trains.
     """
     if not method.trains:
         raise UnsupportedError(f"method {method.name!r} is not trained")
     graph = graph if isinstance(graph, MessageGraph) else MessageGraph.of(graph)
+    if device is not None:
+        method.place(choose_device(device))
     generators = Generators(generators) if isinstance(generators, int) else generators
     settings = {
         "epochs": epochs,
@@ -118,12 +131,13 @@ def fit(
         "schedule": schedule,
         "eval_every": eval_every,
         "budget": budget,
+        "max_steps": max_steps,
     }
     started = time.perf_counter()
     *earlier, last = method.stages(graph, generators)
     for stage in earlier:  # short ones: a training that is resumed takes them again
         _run_stage(stage, graph, {**settings, "budget": None, **stage.settings}, generators)
-    early = time.perf_counter() - started
+    early = _agreed(time.perf_counter() - started)
     if budget is not None:
         settings["budget"] = max(0.0, budget - early)
     result = _run_stage(
@@ -157,11 +171,15 @@ def fit_again(
     """
     usual = {"patience": 1, "eval_every": 1, "clip": 1.0, "schedule": "constant", "budget": None}
     epochs = {"epochs": max(1, before.planned), "stop": max(1, before.best_epoch)}
-    started, stages = time.perf_counter(), method.final_stages(graph, generators)
+    started, device = time.perf_counter(), device_of(method)
+    method.place(CPU)  # fresh weights are drawn there, the same for every device
+    stages = method.final_stages(graph, generators)
+    method.place(device)
     for stage in stages:
         chosen = {**usual, **settings, **epochs, **stage.settings}
         if chosen["budget"] is not None:
-            chosen["budget"] = max(0.0, chosen["budget"] - (time.perf_counter() - started))
+            early = _agreed(time.perf_counter() - started)
+            chosen["budget"] = max(0.0, chosen["budget"] - early)
         store = checkpoints if stage is stages[-1] else None
         _run_stage(stage, graph, chosen, generators, checkpoints=store)
     method.eval()
@@ -176,8 +194,14 @@ def _run_stage(
     checkpoints: CheckpointStore | None = None,
     on_epoch: OnEpoch = lambda record: None,
 ) -> Fit:
-    """Train one stage to its end, and leave its method with the weights that count."""
+    """Train one stage to its end, and leave its method with the weights that count.
+
+    Of several ranks the first one keeps the checkpoints.
+    """
     method, epochs, schedule = stage.method, settings["epochs"], settings["schedule"]
+    distributed.copy_from_first(method)
+    if not method.trains_from_cpu:
+        graph = graph.to(device_of(method))
     stepper = Stepper(method, settings["learning_rate"], settings["weight_decay"], settings["clip"])
     patience = epochs if stage.keep_last else settings["patience"]
     state = State(
@@ -189,8 +213,10 @@ def _run_stage(
         stage.keep_last,
         settings["budget"],
         settings.get("stop"),
+        settings.get("max_steps"),
     )
-    if checkpoints is not None and (saved := checkpoints.newest()) is not None:
+    saved = distributed.from_first(lambda: None if checkpoints is None else checkpoints.newest())
+    if saved is not None:
         try:
             state.restore(saved)
         except (LookupError, ValueError, TypeError, RuntimeError, AttributeError) as error:
@@ -250,16 +276,29 @@ class Stepper:
             for group in optimizer.param_groups:
                 group["lr"] = factor * optimizer.defaults["lr"]
 
-    def step(self, loss: Tensor, group: str) -> None:
-        """Move one group of parameters down the gradient of a loss."""
-        optimizer = self.optimizers[group]
-        optimizer.zero_grad()
+    def step(self, loss: Tensor, group: str) -> Tensor:
+        """Move one group of parameters down the gradient of a loss; on the CPU if it is finite.
+
+        Of several ranks each gives the loss of its share; return the mean of all.
+        """
+        self.optimizers[group].zero_grad()
         loss.backward()
-        if self.clip:
-            for module in self.groups[group]:
-                if parameters := list(module.parameters()):
-                    nn.utils.clip_grad_norm_(parameters, self.clip)
-        optimizer.step()
+        mean = self.averaged(loss, group)
+        if mean.device != CPU or math.isfinite(float(mean)):
+            if self.clip:
+                for module in self.groups[group]:
+                    if parameters := list(module.parameters()):
+                        nn.utils.clip_grad_norm_(parameters, self.clip)
+            self.optimizers[group].step()
+        return mean
+
+    def averaged(self, loss: Tensor, group: str) -> Tensor:
+        """Average a loss and the gradients of a group over all ranks; return the loss."""
+        value = loss.detach().clone()
+        parameters = (one for module in self.groups[group] for one in module.parameters())
+        gradients = (one.grad for one in parameters if one.grad is not None)
+        distributed.average([value, *gradients])
+        return value
 
 
 class State:
@@ -275,10 +314,12 @@ class State:
         keep_last: bool = False,
         budget: float | None = None,
         stop: int | None = None,
+        max_steps: int | None = None,
     ) -> None:
         self.method, self.stepper, self.generators = stepper.method, stepper, generators
         self.epochs, self.patience, self.eval_every = epochs, patience, eval_every
         self.keep_last, self.budget, self.stop = keep_last, budget, stop
+        self.max_steps = max_steps
         self.history: list[EpochRecord] = []
         self.best_epoch, self.best_score = 0, -math.inf
         self.best_weights = _copied(self.method.state_dict())
@@ -297,7 +338,7 @@ class State:
         epochs = len(self.history) / self.epochs
         if self.budget is None or not self.history:
             return epochs
-        return max(epochs, self.seconds / max(self.budget, 1e-9))
+        return max(epochs, _agreed(self.seconds) / max(self.budget, 1e-9))
 
     @property
     def seconds(self) -> float:
@@ -313,13 +354,20 @@ class State:
     def run_epoch(self, graph: MessageGraph) -> float:
         """Take all steps of one epoch; return the mean loss of group ``model``, or of all."""
         self.method.train()
-        losses: list[tuple[str, float]] = []
-        for loss, group in self.method.losses(graph, self.generators):
-            losses.append((group, float(loss.detach())))
-            self._check_finite("loss", losses[-1][1])
-            self.stepper.step(loss, group)
-        shown = [value for group, value in losses if group == "model"]
-        return fmean(shown or [value for _, value in losses])
+        self.generators.fork(distributed.share())
+        losses: list[Tensor] = []
+        groups: list[str] = []
+        for loss, group in islice(self.method.losses(graph, self.generators), self.max_steps):
+            losses.append(self.stepper.step(loss, group))
+            groups.append(group)
+            if loss.device == CPU:  # elsewhere the question would wait for the device
+                self._check_finite("loss", float(losses[-1]))
+        distributed.average_norms(self.method)
+        values = torch.stack(losses).cpu().tolist()  # at once: an epoch waits for its device here
+        for value in values:
+            self._check_finite("loss", value)
+        shown = [value for value, group in zip(values, groups, strict=True) if group == "model"]
+        return fmean(shown or values)
 
     def _check_finite(self, what: str, value: float) -> None:
         if not math.isfinite(value):
@@ -332,7 +380,7 @@ class State:
         """Validate if it is time to, and keep the best weights."""
         epoch = len(self.history) + 1
         due = epoch % self.eval_every == 0 or epoch == self.epochs or self.is_out_of_time
-        score = validate() if validate is not None and due else None
+        score = _agreed(validate()) if validate is not None and due else None
         if score is not None:
             self._check_finite("validation score", score)
         self.history.append(EpochRecord(epoch, loss, score))
@@ -346,7 +394,7 @@ class State:
     @property
     def is_out_of_time(self) -> bool:
         """Whether the budget is spent."""
-        return self.budget is not None and self.seconds >= self.budget
+        return self.budget is not None and _agreed(self.seconds) >= self.budget
 
     def snapshot(self) -> Snapshot:
         """Copy all that is needed to go on from here."""
@@ -383,6 +431,11 @@ class State:
         self.seconds_before = snapshot.facts.get("seconds", 0.0)
         best_score = snapshot.facts["best_score"]
         self.best_score = -math.inf if best_score is None else best_score
+
+
+def _agreed(value: float) -> float:
+    """Return the first rank's value: ranks that differ in a last bit or a moment would part."""
+    return distributed.from_first(lambda: value)
 
 
 def _copied(weights: dict[str, Tensor]) -> dict[str, Tensor]:
