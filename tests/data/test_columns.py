@@ -82,12 +82,37 @@ def test_mixed_cells_are_numbers_if_nearly_all_are() -> None:
     assert encoded(encoder, ["1,200.50"])[0, 0] == encoded(encoder, [1200.5])[0, 0]
 
 
+def test_a_decimal_comma_is_one_in_every_cell_and_in_those_of_new_nodes() -> None:
+    encoder = fitted([*(f"{k},5" for k in range(30)), "1.418,64", "2.500", "1,200"])
+    assert isinstance(encoder, Number) and encoder.what.endswith("; with a decimal comma")
+    facts, arrays = to_plain(encoder)
+    again = from_plain(KINDS, json.loads(json.dumps(facts)), arrays)
+    assert again.reads_text  # so that a file with 1.500 alone is not read as 1.5
+    cells = ["1.418,64", "1.500", "1,200"]
+    np.testing.assert_array_equal(encoded(again, cells), encoded(encoder, [1418.64, 1500.0, 1.2]))
+
+
+@pytest.mark.parametrize(
+    ("texts", "what"),
+    [
+        (["3/4/2024", "5/6/2024"], "; day/month/year, as far as one can tell"),
+        (["3/14/2024", "5/6/2024"], "in the week"),
+        (["3/4/24", "15/6/24"], "in the week"),
+    ],
+)
+def test_day_and_month_that_might_change_places_are_said(texts: list[str], what: str) -> None:
+    encoder = fitted(texts)
+    assert encoder.kind == "date" and encoder.what.endswith(what)
+
+
 @pytest.mark.parametrize(
     "dates",
     [
         [datetime.date(2020, 1, 1), datetime.date(2024, 7, 1), datetime.date(2022, 2, 3)],
         ["2020-01-01", "2024-07-01", "2022-02-03"],
         ["01.01.2020", "01.07.2024", "03.02.2022"],
+        ["1/1/2020 1:00 AM", "7/1/2024 3:04 PM", "2/13/2022 9:59 PM"],
+        ["01-Jan-20", "01-Jul-24", "03-Feb-22"],
     ],
 )
 def test_dates_are_days_and_cycles(dates: list[object]) -> None:

@@ -278,3 +278,15 @@ def test_a_preparation_is_stored_without_pickle_and_gives_the_same(tmp_path: Pat
     }  # fmt: skip
     again = zips(tmp_path, odd=True, known=stored.preparation)
     assert torch.equal(again.x, graph.x) and stored.preparation.names == graph.feature_names
+
+
+def test_labels_that_hardly_any_two_nodes_share_are_no_leak(tmp_path: Path) -> None:
+    """Cross-validation has no part of such a label for each of its folds."""
+    rows = [f"{k},{k / 7},{k // 2}" for k in range(60)]
+    about = tmp_path / "about.csv"
+    about.write_text("\n".join(["id,noise,label", *rows]), encoding="utf-8")
+    edges = "\n".join(["source,target", *(f"{k},{(k + 1) % 60}" for k in range(60))])
+    (tmp_path / "edges.csv").write_text(edges, encoding="utf-8")
+    settings = InputSettings(features=str(about), label_column="label")
+    graph = read_graph(tmp_path / "edges.csv", settings)
+    assert not [note for note in graph.notes if "alone" in note]

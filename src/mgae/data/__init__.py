@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mgae.core.graph import MessageGraph
     from mgae.data.checks import checked
-    from mgae.data.datasets.catalogue import load_graph
+    from mgae.data.datasets.loading import load_graph
 
 __all__ = ["MessageGraph", "checked", "load_graph"]
 
@@ -16,7 +16,7 @@ __all__ = ["MessageGraph", "checked", "load_graph"]
 _HOMES = {
     "MessageGraph": "mgae.core.graph",
     "checked": "mgae.data.checks",
-    "load_graph": "mgae.data.datasets.catalogue",
+    "load_graph": "mgae.data.datasets.loading",
 }
 
 

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 _PARTIAL = ".partial"
+# safetensors fills a file of its own beside the one it is given, and moves it there.
+_LEFT_BEHIND = re.compile(rf"\..*{re.escape(_PARTIAL)}|\.tmp[A-Za-z0-9]{{6}}")
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -50,14 +52,14 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 def remove_partials(folder: Path) -> None:
     """Remove what killed writers have left below a folder; nobody may write meanwhile."""
-    for file in folder.rglob(f".*{_PARTIAL}"):
+    for file in filter(is_partial, folder.rglob(".*")):
         with suppress(OSError):
             file.unlink()
 
 
 def is_partial(path: Path) -> bool:
     """Return whether a file is one that a killed writer has left."""
-    return path.name.startswith(".") and path.name.endswith(_PARTIAL)
+    return _LEFT_BEHIND.fullmatch(path.name) is not None
 
 
 def _sync_folder(folder: Path) -> None:
@@ -105,8 +107,8 @@ def json_text(value: Any) -> str:
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors."""
-    contiguous = {name: value.contiguous() for name, value in tensors.items()}
+    """Write tensors as safetensors, to be read on any device."""
+    contiguous = {name: value.cpu().contiguous() for name, value in tensors.items()}
     write_atomically(path, lambda partial: save_file(contiguous, partial))
 
 
@@ -122,9 +124,11 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         raise ValueError(f"{path.name}: {error}") from None
 
 
-def write_embeddings(path: Path, node_ids: list[Any], embeddings: Tensor) -> None:
+def write_embeddings(path: Path, node_ids: Sequence[Any], embeddings: Tensor) -> None:
     """Write a Parquet file with ``node_id`` and ``embedding``, a list of floats of fixed length."""
     values = pa.array(embeddings.flatten().numpy())
     vectors = pa.FixedSizeListArray.from_arrays(values, embeddings.size(1))
-    table = pa.table({"node_id": pa.array(node_ids), "embedding": vectors})
+    ids = getattr(node_ids, "column", None)  # those of a prepared graph are one already
+    ids = pa.array(node_ids) if ids is None else ids
+    table = pa.table({"node_id": ids, "embedding": vectors})
     write_atomically(path, lambda partial: pq.write_table(table, partial))

@@ -97,12 +97,8 @@ class Nodes:
         ['09', '10', '9']
         """
         texts = pa.chunked_array([group.texts for group in groups], pa.string()).unique()
-        if not pc.all(pc.match_substring_regex(texts, _INTEGER), min_count=0).as_py():
-            texts = texts.take(pc.sort_indices(texts))
-            return cls(texts.to_pylist(), texts)
-        integers = _integers(texts, groups)
-        order = pc.sort_indices(integers)
-        return cls(integers.take(order).to_pylist(), texts.take(order))
+        ids, texts = in_order(texts, lambda text: _first_of(text, groups))
+        return cls(ids.to_pylist(), texts)
 
     def positions(self, texts: pa.Array) -> np.ndarray:
         """Return the nodes' indices [len(texts)], -1 for a text that is no node."""
@@ -166,17 +162,38 @@ def as_texts(values: pa.Array | pa.ChunkedArray) -> Any:
     return pc.utf8_trim_whitespace(values.cast(pa.string()))
 
 
-def _integers(texts: pa.Array, groups: Sequence[Ids]) -> pa.Array:
+def in_order(texts: pa.Array, locate: Callable[[str], str]) -> tuple[pa.Array, pa.Array]:
+    """Return distinct ids in the order of nodes, as they are and as texts.
+
+    Integers by value, if ``str(int(x)) == x`` for all of them, else texts by code point.
+
+    Raises:
+        GraphError: if all are integers and one has more than 64 bits; ``locate`` says where it is.
+    """
+    if not pc.all(pc.match_substring_regex(texts, _INTEGER), min_count=0).as_py():
+        texts = texts.take(pc.sort_indices(texts))
+        return texts, texts
+    integers = _integers(texts, locate)
+    order = pc.sort_indices(integers)
+    return integers.take(order), texts.take(order)
+
+
+def _integers(texts: pa.Array, locate: Callable[[str], str]) -> pa.Array:
     try:
         return texts.cast(pa.int64())
     except pa.ArrowInvalid:
         text = texts[first_refused(texts, lambda values: values.cast(pa.int64()))].as_py()
-    codes = ((group, pc.index(group.texts, text).as_py()) for group in groups)
-    group, code = next((group, code) for group, code in codes if code >= 0)
     raise GraphError(
-        f"{group.location_of(code)}: {text[:40]} does not fit into 64 bits: "
+        f"{locate(text)}: {text[:40]} does not fit into 64 bits: "
         "make such numbers texts, as by a letter before them"
     )
+
+
+def _first_of(text: str, groups: Sequence[Ids]) -> str:
+    """Return where an id first occurs."""
+    codes = ((group, pc.index(group.texts, text).as_py()) for group in groups)
+    group, code = next((group, code) for group, code in codes if code >= 0)
+    return group.location_of(code)
 
 
 def listed(values: Sequence[Any], most: int = 5) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.data.atomic import write_atomically
-from mgae.data.datasets.catalogue import statistics
+from mgae.data.datasets.loading import statistics
 
 # From here on a graph counts as dense: Planetoid's have a mean degree of 3 to 5, ogbl-ddi of 500.
 _DENSE_DEGREE = 20
@@ -114,8 +114,11 @@ def _plot_times(graph: Data, axes: Any) -> None:
 def _components(graph: Data) -> dict[str, int]:
     source, target = graph.edge_index.numpy()
     shape = (int(graph.num_nodes or 0),) * 2
-    matrix = sp.csr_array((np.ones(source.size, dtype=np.int8), (source, target)), shape=shape)
-    count, member = connected_components(matrix, directed=False)
+    ends = np.searchsorted(target, np.arange(shape[0] + 1))
+    matrix = sp.csr_array((np.ones(source.size, dtype=np.int8), source, ends), shape=shape)
+    # Where every edge has its reverse, strong components are the weak ones, without a transpose.
+    kind: Literal["strong", "weak"] = "strong" if graph.undirected else "weak"
+    count, member = connected_components(matrix, directed=True, connection=kind)
     return {"components": int(count), "largest_component": int(np.bincount(member).max())}
 
 

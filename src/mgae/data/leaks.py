@@ -11,13 +11,15 @@ _FEWEST_LABELED = 30
 _MOST_OF_ONE = 0.9  # where nearly all have one label, every column tells it
 _LEAKING = 0.98
 _MOST_COLUMNS = 200  # to look at
+_FOLDS = 3
 
 
 def leaking_columns(preparation: Preparation, x: Tensor, y: Tensor) -> list[str]:
     """Return notes on columns that give the label away: a small tree on one predicts it."""
     labeled = (y >= 0).numpy()
     classes, counts = np.unique(y.numpy()[labeled], return_counts=True)
-    if labeled.sum() < _FEWEST_LABELED or counts.max() > _MOST_OF_ONE * labeled.sum():
+    most = counts.max(initial=0)
+    if labeled.sum() < _FEWEST_LABELED or not _FOLDS <= most <= _MOST_OF_ONE * labeled.sum():
         return []
     notes, start = [], 0
     for encoder in preparation.encoders[:_MOST_COLUMNS]:
@@ -39,4 +41,4 @@ def _predicted(block: np.ndarray, y: np.ndarray, classes: int) -> float:
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415
 
     tree = DecisionTreeClassifier(max_leaf_nodes=2 * classes, random_state=0)
-    return float(cross_val_score(tree, block, y, cv=3).mean())
+    return float(cross_val_score(tree, block, y, cv=_FOLDS).mean())

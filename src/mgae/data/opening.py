@@ -19,7 +19,7 @@ from torch_geometric.data import Data, HeteroData
 from mgae.core.errors import ConfigError, GraphError, UnknownName
 from mgae.data.checks import checked, plain_ids
 from mgae.data.columns.choices import FeatureSettings
-from mgae.data.datasets.catalogue import load_graph
+from mgae.data.datasets.loading import load_graph
 from mgae.data.features import Preparation, features, uneven_note
 from mgae.data.hetero import from_hetero
 from mgae.data.ids import Ids, Nodes, counted
@@ -30,6 +30,7 @@ from mgae.data.io.formats import edges_of_file, edges_of_matrix, edges_of_networ
 from mgae.data.io.noderows import NodeRows
 from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import ArrowTable, arrow_table, open_table
+from mgae.data.large.folder import is_prepared, prepared_graph
 from mgae.registry import DATASETS
 
 _DEFAULTS = InputSettings()
@@ -46,8 +47,9 @@ def open_graph(
     """Return a checked graph.
 
     Args:
-        graph: a dataset's name, a path, a PyG ``Data`` or ``HeteroData``, a networkx graph, a
-            scipy sparse matrix, or a table of edges (pandas, pyarrow).
+        graph: a dataset's name, a path, a folder of `mgae prepare`, a PyG ``Data`` or
+            ``HeteroData``, a networkx graph, a scipy sparse matrix, or a table of edges (pandas,
+            pyarrow).
         settings: how files and tables are read.
         on_progress: called with the stage and the share that is done.
         preparing: how features become numbers, or how they did in the training of a model.
@@ -70,6 +72,11 @@ def open_graph(
             raise ConfigError(f"{names} is for files, and {graph} is a dataset: leave it out")
         return load_graph(str(graph))
     path = user_path(graph)
+    if is_prepared(path):
+        if keys := [f"input.{key}" for key in settings.model_dump(exclude_defaults=True)]:
+            names = ", ".join(keys)
+            raise ConfigError(f"{names} is for files, and {graph} is prepared: leave it out")
+        return prepared_graph(path)
     if os.path.exists(path):  # noqa: PTH110 - a name that is too long for a file is none
         return read_graph(path, settings, on_progress, preparing)
     if path.suffix or len(path.parts) > 1:
@@ -151,7 +158,7 @@ def _edges(obj: Any, settings: InputSettings) -> EdgeList:
 def _checked_data(
     data: Data, settings: InputSettings, preparing: FeatureSettings | Preparation
 ) -> Data:
-    for field in ("features", "labels", "negatives"):
+    for field in ("features", "labels", "nodes", "negatives"):
         if getattr(settings, field) is not None:
             raise GraphError(f"input.{field} does not go with a PyG Data: put it into the Data")
     graph = checked(_with_sides(data, settings))

@@ -16,8 +16,10 @@ from mgae.core.errors import GraphError
 from mgae.data.atomic import read_tensors, write_atomically, write_json, write_tensors
 from mgae.data.checks import checked
 from mgae.data.damage import DAMAGE, reason
-from mgae.data.datasets.catalogue import load_graph
+from mgae.data.datasets.loading import load_graph
 from mgae.data.features import PREPARATION_FILES, Preparation
+from mgae.data.large.folder import is_prepared, prepared_graph
+from mgae.data.nodetexts import NodeTexts
 
 # What is known of a graph besides its tensors and ids.
 _FACTS = (
@@ -39,10 +41,13 @@ GRAPH_FILES = (
 
 
 def save_graph(graph: Data, folder: Path) -> None:
-    """Store a dataset of the catalogue by name and checksum, any other graph as a whole."""
+    """Store a dataset by name and checksum, a prepared graph by place, any other as a whole."""
     folder.mkdir(parents=True, exist_ok=True)
     if graph.get("checksum"):
         write_json(folder / "source.json", {"name": graph.name, "checksum": graph.checksum})
+        return
+    if graph.get("prepared") is not None:  # as large as that is, it stays where it is
+        write_json(folder / "source.json", {"prepared": graph.prepared})
         return
     (folder / "source.json").unlink(missing_ok=True)
     tensors = {key: value for key, value in graph.items() if isinstance(value, torch.Tensor)}
@@ -51,7 +56,8 @@ def save_graph(graph: Data, folder: Path) -> None:
     write_json(folder / "facts.json", facts)
     if graph.get("preparation") is not None:
         graph.preparation.save(folder)
-    ids = pa.table({"node_id": pa.array(graph.node_ids)})
+    texts = {} if graph.get("texts") is None else graph.texts.columns
+    ids = pa.table({"node_id": pa.array(graph.node_ids), **texts})
     write_atomically(folder / "nodes.parquet", lambda partial: pq.write_table(ids, partial))
 
 
@@ -64,22 +70,45 @@ def stored_graph(folder: Path) -> Data:
     try:
         if (folder / "source.json").exists():
             source = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+            if "prepared" in source:
+                return _still_prepared(**source["prepared"])
             graph = load_graph(source["name"])
             if graph.checksum != source["checksum"]:
                 raise GraphError(f"{source['name']} is not the one this run was trained on")
             return graph
-        node_ids = pq.read_table(folder / "nodes.parquet")["node_id"].to_pylist()
-        tensors = read_tensors(folder / "tensors.safetensors")
-        facts: dict[str, Any] = _FACTS_FORM.validate_python(
-            json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-        )
-        if unknown := facts.keys() - set(_FACTS):
-            raise ValueError(f"facts.json has {', '.join(sorted(unknown))}, which is unknown")
-        facts["preparation"] = Preparation.load(folder)
-        graph = Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids))
-        return checked(graph)
+        return checked(graph_in_files(folder))
     except DAMAGE as error:
         raise GraphError(
             f"the graph in {folder} is damaged: {reason(error)}; restore it from a copy, or train "
             "again"
         ) from None
+
+
+def _still_prepared(folder: str, digest: str) -> Data:
+    """Return the prepared graph in a folder, if it is still the one that was trained on."""
+    if not is_prepared(Path(folder)):
+        raise GraphError(
+            f"there is no prepared graph in {folder} any more: put it back there, or train again"
+        )
+    graph = prepared_graph(Path(folder))
+    if graph.prepared["digest"] != digest:
+        raise GraphError(f"{folder} holds another graph than this run was trained on: train again")
+    return graph
+
+
+def graph_in_files(folder: Path) -> Data:
+    """Return the graph whose files `save_graph` wrote, as they are; its tensors are mapped."""
+    source = folder / "source.json"
+    if source.exists():  # of a prepared graph
+        return _still_prepared(**json.loads(source.read_text(encoding="utf-8"))["prepared"])
+    nodes = pq.read_table(folder / "nodes.parquet")
+    node_ids = nodes["node_id"].to_pylist()
+    tensors = read_tensors(folder / "tensors.safetensors")
+    facts: dict[str, Any] = _FACTS_FORM.validate_python(
+        json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    )
+    if unknown := facts.keys() - set(_FACTS):
+        raise ValueError(f"facts.json has {', '.join(sorted(unknown))}, which is unknown")
+    facts["preparation"] = Preparation.load(folder)
+    facts["texts"] = NodeTexts.of_table(nodes)
+    return Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids))

@@ -14,7 +14,7 @@ from torch_geometric.datasets import Planetoid
 from mgae.core.errors import GraphError, UnknownName
 from mgae.data import load_graph
 from mgae.data.datasets import catalogue
-from mgae.data.datasets.catalogue import statistics
+from mgae.data.datasets.loading import statistics
 from mgae.registry import DATASETS
 from tests.conftest import toy_data
 

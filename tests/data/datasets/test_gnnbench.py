@@ -11,8 +11,9 @@ from torch_geometric.io import read_npz
 
 from mgae.core.errors import GraphError
 from mgae.data import checked, load_graph
-from mgae.data.datasets.catalogue import dataset_state, statistics
+from mgae.data.datasets.catalogue import dataset_state
 from mgae.data.datasets.gnnbench import read_gnnbench
+from mgae.data.datasets.loading import statistics
 from mgae.registry import DATASETS
 
 NAMES = ("amazon-photo", "amazon-computers", "coauthor-cs", "coauthor-physics")

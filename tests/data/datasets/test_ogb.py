@@ -16,7 +16,8 @@ import torch
 
 from mgae.core.errors import GraphError
 from mgae.data import load_graph
-from mgae.data.datasets.catalogue import dataset_state, fetch, statistics
+from mgae.data.datasets.catalogue import dataset_state, fetch
+from mgae.data.datasets.loading import statistics
 from mgae.data.datasets.ogb import mean_over_edges, read_links, read_nodes, read_table
 from mgae.registry import DATASETS
 

@@ -144,22 +144,21 @@ REFUSED = {
     ),
     "wrong encoding": Case(
         "{edges}, line 2: byte 0xfc is not UTF-8 text: save the file as UTF-8, "
-        "for example with iconv -f latin1 -t utf-8",
+        "or say what it is, as --encoding windows-1252",
         edges="Köln,Bonn\nDüren,Bonn\n".encode().replace("ü".encode(), "ü".encode("latin1")),
     ),
     "wrong encoding far below": Case(
         "{edges}, line 300001: byte 0xe9 is not UTF-8 text: save the file as UTF-8, "
-        "for example with iconv -f latin1 -t utf-8",
+        "or say what it is, as --encoding windows-1252",
         edges=b"a,b\n" * 300_000 + b"caf\xe9,b\n",
     ),
     "wrong encoding of a feature": Case(
         "{features}, line 400003: byte 0xe9 is not UTF-8 text: save the file as UTF-8, "
-        "for example with iconv -f latin1 -t utf-8",
+        "or say what it is, as --encoding windows-1252",
         features=b"id,f\n"
         + b"".join(b"%d,1\n" % k for k in range(400_000))
         + b"a,1\nb,\xe9\nc,2\n",
     ),
-    "UTF-16": Case("{edges} is UTF-16 text: save it as UTF-8", edges="a,b\n".encode("utf-16")),
     "a binary file": Case(
         "{edges} is a binary file of no known format: use CSV, Parquet or GraphML",
         edges=b"\x7fELF\x02\x01\x01\x00\x00\x00\n" * 9,
@@ -254,7 +253,8 @@ REFUSED = {
         "input.labels is empty: name a file, or leave it out", options={"labels": ""}
     ),
     "an id column of no table": Case(
-        "input.id_column needs input.features or input.labels: name a file, or leave it out",
+        "input.id_column needs input.features or input.labels or input.nodes: name a file, or "
+        "leave it out",
         options={"id_column": "nosuch"},
     ),
     "a label column of no table": Case(

@@ -11,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather
 
-from mgae.core.errors import GraphError
+from mgae.core.errors import ConfigError, GraphError
 from mgae.data.io.headers import Hints
+from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import ArrowTable, Table, find_column, open_table
+from mgae.data.opening import read_graph
 
 EDGES = Hints(known=frozenset({"source", "target", "weight"}), needed=2)
 
@@ -32,6 +34,25 @@ def rows(table: Table, text: bool = True) -> list[tuple[object, ...]]:
     numbers = range(len(table.names))
     columns = table.read(numbers, numbers if text else [])
     return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def test_other_encodings_are_read_if_named_and_utf_16_by_its_mark(tmp_path: Path) -> None:
+    text, path = "Köln,Gdańsk\nBrno,Köln\n", tmp_path / "edges.csv"
+    expected = {"Brno", "Gdańsk", "Köln"}
+    for encoding, given_settings in (
+        ("utf-16", InputSettings()),
+        ("windows-1250", InputSettings(encoding="windows-1250")),
+        ("utf-8", InputSettings(encoding="windows-1250")),  # which it is not
+    ):
+        path.write_bytes(text.encode(encoding))
+        assert set(read_graph(path, given_settings).node_ids) == expected
+    path.write_bytes(gzip.compress(text.encode("windows-1250")))
+    with pytest.raises(GraphError, match="say what it is, as --encoding windows-1252"):
+        read_graph(path)
+    with pytest.raises(GraphError, match="cannot read"):
+        read_graph(path, InputSettings(encoding="ascii"))
+    with pytest.raises(ConfigError, match=r"input\.encoding: must be an encoding"):
+        InputSettings(encoding="base64")
 
 
 TWO_ROWS = [("a", "b"), ("c", "d")]

@@ -67,6 +67,36 @@ def test_equal_numbers_of_two_columns_stay_apart_by_their_columns_names(tmp_path
     assert any("1 id in both columns kept apart as user:3 and item:3" in n for n in graph.notes)
 
 
+def test_other_files_name_the_sides_by_their_columns_or_by_the_prefix(tmp_path: Path) -> None:
+    path = written(tmp_path, "User ID,Item ID\n3,3\n4,3\n4,5\n")
+    files = {
+        "items.csv": "item_id,price\n3,1.5\n5,2.5\nItem ID:9,3.5\n",
+        "nodes.csv": "id,price\n3,1.5\n5,2.5\n",
+        "not.csv": "User ID,Item ID\n3,5\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    given = {"bipartite": "yes", "missing": "zero", "negatives": str(tmp_path / "not.csv")}
+    graph = read_graph(path, InputSettings(features=str(tmp_path / "items.csv"), **given))
+    assert sides(graph)["Item ID:9"] == 1 and "3" not in graph.node_ids
+    index = {node: number for number, node in enumerate(graph.node_ids)}
+    assert bool(graph.x[index["Item ID:3"]].any()) and not graph.x[index["User ID:3"]].any()
+    assert set(graph.negatives.flatten().tolist()) == {index["User ID:3"], index["Item ID:5"]}
+    with pytest.raises(GraphError, match="write them so, or name their column User ID or Item ID"):
+        read_graph(path, InputSettings(features=str(tmp_path / "nodes.csv"), **given))
+
+
+@pytest.mark.parametrize(
+    ("header", "noted"),
+    [("user,item", True), ("Movie IDs,userId", True), ("follower,user", False), ("a,b", False)],
+)
+def test_equal_ids_of_columns_of_different_things_are_pointed_out(
+    tmp_path: Path, header: str, noted: bool
+) -> None:
+    graph = read_graph(written(tmp_path, header + "\n3,3\n4,3\n4,5\n"))
+    assert any("--bipartite keeps them apart" in note for note in graph.notes) is noted
+
+
 def test_sides_and_their_names_survive_the_store(tmp_path: Path) -> None:
     graph = read_graph(written(tmp_path, "1,1\n2,1\n2,2\n"), BIPARTITE)
     save_graph(graph, tmp_path / "graph")

@@ -74,6 +74,47 @@ def test_dates_are_read_kept_and_shown_as_dates(tmp_path: Path) -> None:
     assert times["edges"][0] == "█" and times["edges"][1] == " "
 
 
+@pytest.mark.parametrize(
+    ("times", "note"),
+    [
+        (["3.1.1970", "1.1.1970", "11.1.1970"], "times are read as day.month.year"),
+        (["1/3/70", "1/1/70", "1/31/70"], "times are read as month/day/year"),
+        (["1/3/1970", "1/1/1970", "1/11/1970"], "and might be meant otherwise: 2024-12-31 is"),
+        (["19700103", "19700101", "19700111"], "times such as 20241231 are read as dates"),
+    ],
+)
+def test_dates_of_a_spreadsheet_are_read_and_the_way_is_said(
+    tmp_path: Path, times: list[str], note: str
+) -> None:
+    ends = zip(("x,y", "y,z", "z,w"), times, strict=True)
+    graph = timed("a,b,time\n" + "".join(f"{pair},{time}\n" for pair, time in ends), tmp_path)
+    days = {"might": [0.0, 59.0, 304.0], "month/day": [0.0, 2.0, 30.0]}
+    expected = next((values for key, values in days.items() if key in note), [0.0, 2.0, 10.0])
+    assert sorted(set(graph.edge_time.tolist())) == expected and graph.dated
+    assert any(note in text for text in graph.notes)
+
+
+def test_numbers_that_are_no_dates_stay_numbers_and_merging_is_explained(tmp_path: Path) -> None:
+    graph = timed("a,b,time\nx,y,20241301\nx,y,20241201\ny,z,20240101\n", tmp_path)
+    assert not graph.dated and graph.edge_time.max() == 20241301
+    assert any(
+        "1 duplicate edge merged: the time of the last, their number" in n for n in graph.notes
+    )
+
+
+def test_weights_and_features_of_edges_have_decimal_commas(tmp_path: Path) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("a;b;amount;km\nx;y;1.200,50;2,5\ny;z;3,5;1\n", encoding="utf-8")
+    graph = read_graph(path, InputSettings(weight_column="amount", edge_features=("km",)))
+    assert sorted(set(graph.edge_weight.tolist())) == [3.5, 1200.5]
+    assert sorted(set(graph.edge_attr.flatten().tolist())) == [-1.0, 1.0]
+    path.write_text("a;b;amount\nx;y;1,5\ny;z;many\n", encoding="utf-8")
+    with pytest.raises(
+        GraphError, match="line 3: the weight must be a finite number ≥ 0, got 'many'"
+    ):
+        read_graph(path, InputSettings(weight_column="amount"))
+
+
 @pytest.mark.parametrize("wrong", ["soon", "", "inf"])
 def test_a_wrong_time_is_named_with_its_line(tmp_path: Path, wrong: str) -> None:
     with pytest.raises(GraphError, match=r"line 3.*the time must be a number or a date"):

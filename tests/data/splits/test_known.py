@@ -12,6 +12,7 @@ from mgae.core.errors import GraphError
 from mgae.core.negatives import InformedSampler, NegativeSampler
 from mgae.data.io.options import InputSettings
 from mgae.data.opening import read_graph
+from mgae.data.splits.hard import with_hard_negatives
 from mgae.data.splits.known import is_known, with_known_negatives
 from mgae.data.splits.links import split_links
 from mgae.runs.config import RunConfig
@@ -38,6 +39,24 @@ def test_known_negatives_are_divided_as_the_edges_are(generator: torch.Generator
     assert trained is not None and trained.size(1) == 2 * 28  # both orders
     held_out = torch.cat([split.val_negatives, split.test_negatives], dim=1)
     assert not is_known(held_out, trained, 30).any()
+
+
+def test_known_negatives_of_a_part_are_among_its_hard_ones(generator: torch.Generator) -> None:
+    graph, known = toy_graph(num_nodes=30, num_edges=60), known_pairs()
+    split = split_links(graph, 0.1, 0.2, generator)
+    split = with_known_negatives(split, known, (0.1, 0.2), generator)
+    own = split.test_negatives[:, is_known(split.test_negatives, known, 30)]
+    held = split.pairs("test")[0]
+    shared = own[:, torch.isin(own, held).any(dim=0)]
+    assert shared.size(1) > 2
+    seed = torch.Generator().manual_seed(0)
+    with_own = with_hard_negatives(split, 16, seed, known=known).test_hard_negatives
+    assert with_own is not None
+    listed = with_own.flatten(1)
+    assert is_known(shared, listed[:, listed[0] >= 0], 30).all()
+    seed = torch.Generator().manual_seed(0)
+    without = with_hard_negatives(split, 16, seed).test_hard_negatives
+    assert without is not None and not torch.equal(without, with_own)
 
 
 def test_the_sampler_draws_known_pairs_as_often_as_there_are() -> None:

@@ -24,10 +24,14 @@ class ColumnEncoder(ABC):
     """
 
     kind: ClassVar[str]
-    reads_text: ClassVar[bool] = False  # whether 0102 in a file must stay a text
 
     name: str
     what: str
+
+    @property
+    def reads_text(self) -> bool:
+        """Return whether the cells of a file must stay texts, such as 0102 and 1.500."""
+        return False
 
     @property
     @abstractmethod

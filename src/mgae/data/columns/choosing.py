@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,13 @@ from mgae.data.columns.numbers import Number, Vector, fit_number, fit_vector
 from mgae.data.columns.parsing import (
     date_layout,
     days_of,
+    has_decimal_comma,
+    is_ambiguous,
     is_date,
     is_number,
     is_text,
     numbers_of,
+    readable_layout,
     texts_of,
 )
 from mgae.data.columns.texts import Text, Words, fit_text
@@ -117,12 +120,13 @@ def _texts(name: str, column: pa.ChunkedArray, scale: str) -> ColumnEncoder:
     given = len(texts) - texts.null_count
     if (layout := date_layout(texts, _NEARLY_ALL)) is not None:
         days = days_of(column, layout)
-        return _constant(name, days) or fit_date(name, days, layout, scale)
-    numbers = numbers_of(column)
+        return _constant(name, days) or _dated(name, texts, days, layout, scale)
+    comma = has_decimal_comma(texts)
+    numbers = numbers_of(column, comma)
     # 0102 reads as a number, and is a code.
     coded = pc.any(pc.match_substring_regex(texts, r"^0\d"), min_count=0).as_py()
     if not coded and np.isfinite(numbers).sum() >= _NEARLY_ALL * given:
-        return fit_number(name, numbers, scale, _not_numbers(texts, numbers))
+        return fit_number(name, numbers, scale, _not_numbers(texts, numbers), comma)
     distinct = len(texts.drop_null().unique())
     words = pc.sum(pc.count_substring_regex(texts, r"\S+")).as_py() / given
     if words >= _WORDS_OF_TEXT and distinct > min(_MOST_VALUES, max(_FEWEST_ROWS, given // 10)):
@@ -148,8 +152,10 @@ def _chosen_number(name: str, column: pa.ChunkedArray, scale: str) -> Number:
     numbers = numbers_of(column) if not is_date(column.type) else days_of(column, "")
     if not np.isfinite(numbers).any():
         raise ValueError(f"holds no numbers, and features.columns says {scale}")
-    texts = texts_of(column) if is_text(decoded(column).type) else None
-    return fit_number(name, numbers, scale, "" if texts is None else _not_numbers(texts, numbers))
+    if not is_text(decoded(column).type):
+        return fit_number(name, numbers, scale)
+    texts = texts_of(column)
+    return fit_number(name, numbers, scale, _not_numbers(texts, numbers), has_decimal_comma(texts))
 
 
 def _chosen_date(name: str, column: pa.ChunkedArray, scale: str) -> Date:
@@ -157,7 +163,18 @@ def _chosen_date(name: str, column: pa.ChunkedArray, scale: str) -> Date:
     layout = date_layout(texts_of(column), 1e-9) if is_text(kind) else ""
     if layout is None or not (is_text(kind) or is_date(kind)):
         raise ValueError("holds no dates, and features.columns says date: write them as 2026-01-31")
-    return fit_date(name, days_of(column, layout), layout, scale)
+    days = days_of(column, layout)
+    if not is_text(kind):
+        return fit_date(name, days, layout, scale)
+    return _dated(name, texts_of(column), days, layout, scale)
+
+
+def _dated(name: str, texts: pa.Array, days: np.ndarray, layout: str, scale: str) -> Date:
+    """Return an encoder for dates that stand as texts; say how they are read if that is unclear."""
+    date = fit_date(name, days, layout, scale)
+    if not is_ambiguous(texts, layout):
+        return date
+    return replace(date, what=f"{date.what}; {readable_layout(layout)}, as far as one can tell")
 
 
 def _chosen_texts(name: str, texts: pa.Array, choice: str) -> ColumnEncoder:

@@ -38,6 +38,7 @@ class Number(ColumnEncoder):
         fill: in place of a missing number.
         indicator: 1 if a second column says whether the number is missing.
         quantiles: [q], or [0] for another scale.
+        comma: 1 if texts have a decimal comma.
     """
 
     kind = "number"
@@ -48,6 +49,12 @@ class Number(ColumnEncoder):
     fill: float
     indicator: int
     quantiles: np.ndarray
+    comma: int = 0
+
+    @property
+    def reads_text(self) -> bool:
+        """Return whether 1.500 is no fraction."""
+        return bool(self.comma)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,7 +63,7 @@ class Number(ColumnEncoder):
 
     def values(self, column: pa.ChunkedArray) -> np.ndarray:
         """Return the scaled numbers, and 1 where one is missing."""
-        numbers = self._finite(numbers_of(column), column)
+        numbers = self._finite(numbers_of(column, bool(self.comma)), column)
         missing = np.isnan(numbers)
         with np.errstate(over="ignore"):
             scaled = self.scaled(np.where(missing, self.fill, numbers)).astype(np.float32)
@@ -94,7 +101,9 @@ class Number(ColumnEncoder):
         return numbers
 
 
-def fit_number(name: str, numbers: np.ndarray, scale: str, note: str = "") -> Number:
+def fit_number(
+    name: str, numbers: np.ndarray, scale: str, note: str = "", comma: bool = False
+) -> Number:
     """Return an encoder for numbers [rows], NaN where one is missing; ``scale`` may be auto."""
     given = numbers[np.isfinite(numbers)]
     scale = usual_scale(given) if scale == "auto" else scale
@@ -105,7 +114,10 @@ def fit_number(name: str, numbers: np.ndarray, scale: str, note: str = "") -> Nu
     if missing:
         what += f"; {missing:,} missing, set to the {'mean' if scale == 'none' else 'median'}"
         what += " and marked in a column of their own"
-    return Number(name, what + note, scale, center, spread, middle, int(missing > 0), quantiles)
+    what += "; with a decimal comma" if comma else ""
+    return Number(
+        name, what + note, scale, center, spread, middle, int(missing > 0), quantiles, int(comma)
+    )
 
 
 def usual_scale(numbers: np.ndarray) -> str:

@@ -14,10 +14,16 @@ _DAY = 86_400_000_000  # in microseconds
 DATE_FORMATS = (
     "%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%d.%m.%y",
     "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M", "%d/%m/%Y %H:%M",
-    "%m/%d/%Y %H:%M", "%d %b %Y", "%b %d, %Y", "%d-%b-%Y",
+    "%m/%d/%Y %H:%M", "%d %b %Y", "%b %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%d.%m.%Y %H:%M:%S",
+    "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M:%S", "%d/%m/%y", "%m/%d/%y", "%m/%d/%Y %I:%M %p",
+    "%m/%d/%Y %I:%M:%S %p", "%Y-%m-%d %H:%M",
 )  # fmt: skip
-_THOUSANDS = r"^-?\d{1,3}(,\d{3})+(\.\d+)?$"
-_DECIMAL_COMMA = r"^(-?\d+),(\d+)$"
+_LAYOUT_ROWS = 1000  # tell which formats are worth trying on all of them
+_THOUSANDS = r"^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$"
+_DECIMAL_COMMA = r"^([+-]?\d+),(\d+)$"
+# What only a decimal comma explains, or only a decimal point.
+_COMMA_ALONE = r",\d{1,2}$|,\d{4,}$|^[+-]?\d{4,},|\.\d{3}[.,]"
+_POINT_ALONE = r"\.\d{1,2}$|\.\d{4,}$|^[+-]?\d{4,}\.|,\d{3}[.,]"
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -44,26 +50,61 @@ def texts_of(column: pa.ChunkedArray) -> pa.Array:
     return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
 
 
-def numbers_of(column: pa.ChunkedArray) -> np.ndarray:
+def numbers_of(column: pa.ChunkedArray, comma: bool | None = None) -> np.ndarray:
     """Return doubles [rows], NaN where there is no number.
+
+    ``comma`` says whether a comma is the decimal sign wherever it may be one, and dots and blanks
+    separate thousands; if absent, `has_decimal_comma` tells it.
 
     >>> numbers_of(pa.chunked_array([["1,200.5", " 3,5 ", "$ 7", "12 %", "n/a"]])).tolist()
     [1200.5, 3.5, 7.0, 12.0, nan]
+    >>> numbers_of(pa.chunked_array([["1.418,64", "90,3", "1,200", "2.500"]])).tolist()
+    [1418.64, 90.3, 1.2, 2500.0]
     """
     column = decoded(column)
     if is_text(column.type):
-        return _numbers_in_texts(texts_of(column))
+        texts = texts_of(column)
+        return _numbers_in_texts(texts, has_decimal_comma(texts) if comma is None else comma)
     floats: np.ndarray = column.cast(pa.float64(), safe=False).to_numpy()
     return floats
 
 
-def _numbers_in_texts(texts: pa.Array) -> np.ndarray:
-    plain = pc.replace_substring_regex(texts, r"^[€$£]\s*|\s*[€$£%]$", "")
-    grouped = pc.fill_null(pc.match_substring_regex(plain, _THOUSANDS), False)
-    plain = pc.if_else(grouped, pc.replace_substring(plain, ",", ""), plain)
+def has_decimal_comma(texts: pa.Array) -> bool:
+    """Return whether some texts are numbers by a decimal comma alone, and none by a point.
+
+    >>> has_decimal_comma(pa.array(["1,200", "90,33"])), has_decimal_comma(pa.array(["1,200"]))
+    (True, False)
+    """
+    plain = _bare(texts)
+
+    def any_by(sign: str) -> bool:
+        found = pc.any(pc.match_substring_regex(plain, sign), min_count=0).as_py()
+        return bool(found)
+
+    return any_by(_COMMA_ALONE) and not any_by(_POINT_ALONE)
+
+
+def _bare(texts: pa.Array) -> pa.Array:
+    """Return texts without currencies, percent signs, and blanks or ' between thousands."""
+    plain = pc.replace_substring_regex(texts, r"^[€$£]\s*|[\s\x{a0}]*[€$£%]$", "")
+    apart = r"^[+-]?\d{1,3}([ '’\x{a0}\x{202f}]\d{3})+([.,]\d+)?$"
+    grouped = pc.fill_null(pc.match_substring_regex(plain, apart), False)
+    return pc.if_else(grouped, pc.replace_substring_regex(plain, r"[ '’\x{a0}\x{202f}]", ""), plain)
+
+
+def _numbers_in_texts(texts: pa.Array, comma: bool) -> np.ndarray:
+    plain = _bare(texts)
+    if comma:
+        grouped = pc.match_substring_regex(plain, r"^[+-]?\d{1,3}(\.\d{3})+(,\d+)?$")
+        ungrouped = pc.replace_substring(plain, ".", "")
+    else:
+        grouped = pc.match_substring_regex(plain, _THOUSANDS)
+        ungrouped = pc.replace_substring(plain, ",", "")
+    plain = pc.if_else(pc.fill_null(grouped, False), ungrouped, plain)
     plain = pc.replace_substring_regex(plain, _DECIMAL_COMMA, r"\1.\2")
     number = pc.match_substring_regex(plain, r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$")
     kept = pc.if_else(pc.fill_null(number, False), plain, pa.scalar(None, pa.string()))
+    kept = pc.replace_substring_regex(kept, r"^\+", "")
     floats: np.ndarray = kept.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return floats
 
@@ -78,7 +119,7 @@ def days_of(column: pa.ChunkedArray, layout: str) -> np.ndarray:
     if is_text(column.type):
         texts = texts_of(column)
         layout = layout or date_layout(texts, 1e-9) or DATE_FORMATS[0]
-        column = pc.strptime(texts, format=layout, unit="us", error_is_null=True)
+        column = _dates(texts, layout)
     elif types.is_time(column.type):
         column = column.cast(pa.time64("us")).cast(pa.int64())
     elif types.is_date(column.type) or types.is_timestamp(column.type):
@@ -104,11 +145,45 @@ def date_layout(texts: pa.Array, least: float) -> str | None:
     digits = pc.sum(pc.fill_null(pc.match_substring_regex(texts, r"\d"), False)).as_py()
     if digits < least * given:
         return None
-    counts = {layout: _count_dates(texts, layout) for layout in DATE_FORMATS}
-    best = max(counts, key=lambda layout: counts[layout])
-    return best if counts[best] >= least * given else None
+    sample = texts.drop_null()[:_LAYOUT_ROWS]
+    tried = [layout for layout in DATE_FORMATS if _count_dates(sample, layout)]
+    counts = {layout: _count_dates(texts, layout) for layout in tried}
+    best = max(counts, key=lambda layout: counts[layout], default="")
+    return best if counts and counts[best] >= least * given else None
+
+
+def readable_layout(layout: str) -> str:
+    """Return the order of a layout in words.
+
+    >>> readable_layout("%m/%d/%Y %H:%M")
+    'month/day/year'
+    """
+    words = {"%d": "day", "%m": "month", "%Y": "year", "%y": "year", "%b": "month"}
+    for sign, word in words.items():
+        layout = layout.partition(" %H")[0].partition(" %I")[0].replace(sign, word)
+    return layout
+
+
+def is_ambiguous(texts: pa.Array, layout: str) -> bool:
+    """Return whether every date would be one with day and month the other way round.
+
+    >>> is_ambiguous(pa.array(["03/04/2024"]), "%d/%m/%Y")
+    True
+    """
+    if "/" not in layout or "%d" not in layout or layout.startswith("%Y"):
+        return False
+    swapped = layout.translate(str.maketrans("dm", "md"))
+    return _count_dates(texts, swapped) == _count_dates(texts, layout)
 
 
 def _count_dates(texts: pa.Array, layout: str) -> int:
-    dates = pc.strptime(texts, format=layout, unit="us", error_is_null=True)
+    dates = _dates(texts, layout)
     return len(dates) - int(dates.null_count)
+
+
+def _dates(texts: pa.Array, layout: str) -> pa.Array:
+    """Return moments [n], null where a text is none; 1/5/24 is not of the first century."""
+    dates = pc.strptime(texts, format=layout, unit="us", error_is_null=True)
+    year = pc.fill_null(pc.year(dates), 0)
+    there = pc.and_(pc.greater(year, 1500), pc.less(year, 2500))
+    return pc.if_else(there, dates, pa.scalar(None, dates.type))

@@ -1,54 +1,22 @@
-"""The named datasets: registered from catalogue.toml, and loaded as checked graphs."""
+"""The named datasets, registered from catalogue.toml; what reads them is imported when needed."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from torch_geometric.data import Data
-
-from mgae.core.errors import GraphError
-from mgae.data.checks import checked
-from mgae.data.datasets.gnnbench import read_gnnbench
-from mgae.data.datasets.ogb import read_links, read_nodes
-from mgae.data.datasets.planetoid import read_cora, read_planetoid
 from mgae.data.datasets.sources import OnBytes, Source, obtain, state
-from mgae.registry import DATASETS, Entry
+from mgae.registry import DATASETS
 
-_READERS: dict[str, Callable[..., Data]] = {
-    "cora": read_cora,
-    "planetoid": read_planetoid,
-    "ogb-links": read_links,
-    "ogb-nodes": read_nodes,
-    "gnn-benchmark": read_gnnbench,
+_READERS = {
+    "cora": "mgae.data.datasets.planetoid:read_cora",
+    "planetoid": "mgae.data.datasets.planetoid:read_planetoid",
+    "ogb-links": "mgae.data.datasets.ogb:read_links",
+    "ogb-nodes": "mgae.data.datasets.ogb:read_nodes",
+    "gnn-benchmark": "mgae.data.datasets.gnnbench:read_gnnbench",
 }
-
-
-def load_graph(name: str, *, verify: bool = True) -> Data:
-    """Return a dataset by its name, checked, with ``name`` and ``checksum``; fetch it if needed.
-
-    ``verify=False`` accepts files with other contents, such as a small copy. A dataset with
-    official links has only its training edges in ``edge_index``, and the others in ``val_edges``,
-    ``test_edges``, ``val_negatives`` and ``test_negatives`` [2, n].
-
-    Raises:
-        UnknownName: if there is no such dataset.
-        GraphError: if it cannot be obtained, or is not what the catalogue describes.
-    """
-    entry = DATASETS[name]
-    graph, remedy = _read(entry, verify)
-    graph = checked(graph)
-    graph.name = name
-    actual = statistics(graph)
-    expected = entry.extras.get("statistics", actual)
-    if verify and actual != expected:
-        raise GraphError(f"{name} is damaged: expected {expected}, got {actual}: {remedy}")
-    return graph
 
 
 def fetch(name: str, on_bytes: OnBytes | None = None) -> Path:
@@ -71,41 +39,10 @@ def dataset_state(name: str) -> str:
     return state(source) if source else "embedded"
 
 
-def statistics(graph: Data) -> dict[str, int]:
-    """Count the nodes, edges (an undirected one once), features and classes of a checked graph.
-
-    Edges of all three parts count; if a node has many labels, the classes are these labels.
-    """
-    edges = graph.edge_index.size(1) // (2 if graph.undirected else 1)
-    if graph.get("val_edges") is not None:
-        # As published: ogbl-collab lists a pair once for each year.
-        edges = graph.get("num_train_edges") or edges
-        edges += graph.val_edges.size(1) + graph.test_edges.size(1)
-    classes = 0
-    if graph.y is not None:
-        classes = int(graph.y.size(1)) if graph.y.dim() == 2 else int(graph.y.max()) + 1
-    features = 0 if graph.x is None else graph.x.size(1)
-    nodes = int(graph.num_nodes or 0)
-    return {"nodes": nodes, "edges": edges, "features": features, "classes": classes}
-
-
-def _read(entry: Entry, verify: bool) -> tuple[Data, str]:
-    """Return the graph of a dataset's files, and what to do if it is not the right one."""
-    source: Source | None = entry.extras.get("source")
-    if source is None:
-        return entry.build(), "reinstall mgae"
-    if not verify:
-        source = replace(source, files=dict.fromkeys(source.files))
-    files = obtain(entry.name, source)
-    graph: Data = entry.build(files.folder)
-    graph.checksum = files.checksum
-    return graph, f"replace {files.folder}"
-
-
 def _register_all() -> None:
     file = resources.files("mgae.data.datasets") / "catalogue.toml"
     for name, facts in tomllib.loads(file.read_text(encoding="utf-8")).items():
-        read = partial(_READERS[facts.pop("reader")], **facts.pop("arguments", {}))
+        reader = _READERS[facts.pop("reader")]
         extras: dict[str, Any] = {"source": None, "split": None, **facts}
         if "source" in facts:
             files = facts["source"].pop("files")
@@ -113,7 +50,7 @@ def _register_all() -> None:
             extras["source"] = Source(files=files, **facts["source"])
         for key in {"tasks", "hits"} & facts.keys():
             extras[key] = tuple(facts[key])
-        DATASETS.register(name, **extras)(read)
+        DATASETS.add(name, reader, **extras)
 
 
 _register_all()

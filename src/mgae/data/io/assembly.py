@@ -14,14 +14,20 @@ from mgae.data.ids import Ids, Nodes, counted, listed
 from mgae.data.io.alike import alike_hint, alike_notes
 from mgae.data.io.delimited import OnProgress
 from mgae.data.io.edges import EdgeList, edge_columns, edge_hints, merge_edges
-from mgae.data.io.noderows import NodeRows, feature_rows, label_rows, labels, node_hints
+from mgae.data.io.noderows import (
+    NodeRows,
+    feature_rows,
+    label_rows,
+    labels,
+    node_hints,
+    text_rows,
+)
 from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import header_notes, open_table
-from mgae.data.io.twosides import divided, side_of_nodes, unknown_side_note
+from mgae.data.io.twosides import divided, on_sides, rows_on_sides, side_of_nodes, unknown_side_note
 from mgae.data.leaks import leaking_columns
+from mgae.data.nodetexts import NodeTexts
 from mgae.data.splits.known import known_negatives
-
-_PLAIN = InputSettings()
 
 
 def assemble_graph(
@@ -40,6 +46,7 @@ def assemble_graph(
     """
     edges = divided(edges, settings)
     rows = _feature_rows(settings, on_progress, preparing)
+    rows = None if rows is None else rows_on_sides(rows, rows.id_name, edges)
     on_progress("ordering the nodes", 0.0)
     groups = (edges.ids, edges.nodes, None if rows is None else rows.ids)
     nodes = Nodes.of(*(group for group in groups if group is not None))
@@ -57,22 +64,27 @@ def assemble_graph(
         data.notes += [*_isolated_notes(rows, edges), *prepared.notes]
     if (path := _label_path(settings)) is not None:
         rows = label_rows(open_table(path, node_hints(settings), on_progress), settings)
+        rows = rows_on_sides(rows, rows.id_name, edges)
         data.y, data.class_names, label_notes = labels(rows, nodes)
         data.notes += label_notes
         if data.x is not None:
             leaks = leaking_columns(data.preparation, data.x, data.y)
             data.notes += [f"{settings.features}: {note}" for note in leaks]
+    if settings.nodes is not None:
+        data.texts, notes = _texts(settings, settings.nodes, nodes, edges, on_progress)
+        data.notes += notes
     if settings.node_type_column is not None:
-        _add_node_types(data, nodes, settings, on_progress)
+        _add_node_types(data, nodes, edges, settings, on_progress)
     if edges.sides is not None:
         data.notes += unknown_side_note(edges, data.side)
     on_progress("checking the graph", 0.0)
     graph = checked(data)
     if settings.negatives is not None:
-        table = open_table(user_path(settings.negatives), edge_hints(_PLAIN), on_progress)
-        columns = edge_columns(table, _PLAIN)[:2]
+        plain = InputSettings(encoding=settings.encoding)
+        table = open_table(user_path(settings.negatives), edge_hints(plain), on_progress)
+        columns = edge_columns(table, plain)[:2]
         pairs = Ids.of(table.read(columns, columns), table.locate)
-        graph.negatives = known_negatives(pairs, nodes, graph)
+        graph.negatives = known_negatives(on_sides(pairs, edges), nodes, graph)
         count = counted(graph.negatives.size(1), "pair")
         graph.notes += [*header_notes(table), f"{table.where}: {count} known to be no edges"]
     return graph
@@ -91,12 +103,13 @@ def user_path(text: str | Path) -> Path:
 
 
 def _add_node_types(
-    data: Data, nodes: Nodes, settings: InputSettings, on_progress: OnProgress
+    data: Data, nodes: Nodes, edges: EdgeList, settings: InputSettings, on_progress: OnProgress
 ) -> None:
     """Read the nodes' types as labels are read; they also say the side of nodes without edges."""
     path = user_path(settings.features or settings.labels or "")
     column = settings.model_copy(update={"label_column": settings.node_type_column})
     rows = label_rows(open_table(path, node_hints(column), on_progress), column)
+    rows = rows_on_sides(rows, rows.id_name, edges)
     data.node_type, data.node_type_names, notes = labels(rows, nodes)
     data.notes += [note.replace("label", "type") for note in notes]
     if data.get("side") is None:
@@ -106,6 +119,19 @@ def _add_node_types(
         known = data.side[mine & (data.side >= 0)].unique()
         if known.numel() == 1:
             data.side[mine & (data.side < 0)] = known
+
+
+def _texts(
+    settings: InputSettings, path: str, nodes: Nodes, edges: EdgeList, on_progress: OnProgress
+) -> tuple[NodeTexts, list[str]]:
+    """Read the titles and attributes of nodes."""
+    named = next(filter(None, [settings.title_column, *settings.attributes]), None)
+    hints = node_hints(settings.model_copy(update={"label_column": named}))
+    table = open_table(user_path(path), hints, on_progress)
+    rows, title = text_rows(table, settings)
+    rows = rows_on_sides(rows, rows.id_name, edges)
+    texts, notes = NodeTexts.of(rows, nodes, title)
+    return texts, [*header_notes(table), *notes]
 
 
 def _feature_rows(

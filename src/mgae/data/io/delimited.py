@@ -6,8 +6,10 @@ file read again, slowly, in Python.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
+import tempfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,11 +33,50 @@ _BLOCK_BYTES = 1 << 20  # parsed at once by a core; a row must fit into it, and 
 _COMMENT_LINES = re.compile(rb"(?m)^[#%](?=[\s#%]|$).*\n?")
 
 
-def open_bytes(path: Path) -> IO[bytes]:
-    """Open a file for reading, decompressed if it is gzip, with a bound on what that gives."""
+def open_bytes(path: Path, encoding: str | None = None) -> IO[bytes]:
+    """Open a file for reading, decompressed if it is gzip, with a bound on what that gives.
+
+    With an ``encoding`` it is read as a text in UTF-8, whatever it was; a copy without a name lies
+    where temporary files do.
+    """
     with path.open("rb") as stream:
         compressed = stream.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], BoundedGzip(path)) if compressed else path.open("rb")
+    opened = BoundedGzip(path) if compressed else path.open("rb")
+    plain = cast(IO[bytes], opened)
+    return plain if encoding is None else _as_utf8(plain, encoding)
+
+
+def _as_utf8(stream: IO[bytes], encoding: str) -> IO[bytes]:
+    copy = cast(IO[bytes], tempfile.SpooledTemporaryFile(_PIECE_BYTES))  # noqa: SIM115 - handed on
+    decoder = codecs.getincrementaldecoder(encoding)()
+    try:
+        with stream:
+            while chunk := stream.read(_BLOCK_BYTES):
+                copy.write(decoder.decode(chunk).encode())
+        copy.write(decoder.decode(b"", final=True).encode())
+    except BaseException:
+        copy.close()
+        raise
+    copy.seek(0)
+    return copy
+
+
+def encoding_of(path: Path, fallback: str | None) -> str | None:
+    """Return the encoding of a text: UTF-16 by its mark, ``fallback`` if it is not UTF-8."""
+    with open_bytes(path) as stream:
+        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "utf-16"
+        if fallback is None:
+            return None
+        stream.seek(0)
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            while chunk := stream.read(_BLOCK_BYTES):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return fallback
+    return None
 
 
 @contextmanager
@@ -59,6 +100,7 @@ class DelimitedTable:
     path: Path
     layout: Layout
     on_progress: OnProgress
+    encoding: str | None = None  # if it is not UTF-8
 
     @property
     def where(self) -> str:
@@ -124,7 +166,7 @@ class DelimitedTable:
     def _pieces(self) -> Iterator[bytes]:
         """Yield whole rows without comments, and report the progress."""
         size, rest = max(1, self.path.stat().st_size), b""
-        with open_bytes(self.path) as stream:
+        with open_bytes(self.path, self.encoding) as stream:
             stream.seek(self.layout.start)
             while chunk := stream.read(_PIECE_BYTES):
                 if len(rest) > LONGEST_ROW:
@@ -173,7 +215,7 @@ class DelimitedTable:
         return GraphError(f"cannot read {self.path}: {str(error).partition(chr(10))[0]}")
 
     def _require_utf8(self) -> None:
-        with open_bytes(self.path) as stream:
+        with open_bytes(self.path, self.encoding) as stream:
             for number, line in enumerate(stream, 1):
                 try:
                     line.decode()
@@ -181,7 +223,7 @@ class DelimitedTable:
                     raise not_utf8(self.path, number, line[error.start]) from None
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
-        with open_bytes(self.path) as stream:
+        with open_bytes(self.path, self.encoding) as stream:
             stream.seek(self.layout.start)
             lines = io.TextIOWrapper(stream, "utf-8", errors="replace", newline="")
             for line, fields in records(lines, self.layout.delimiter):

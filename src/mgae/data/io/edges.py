@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import torch
 from scipy import sparse
 from torch import Tensor
@@ -15,8 +15,15 @@ from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.checks import adjacency, averaged, edges_of, latest, standardized
-from mgae.data.ids import Ids, Nodes, counted, decoded, first_refused, listed
-from mgae.data.io.edgecolumns import numbers_of, times_of, types_of
+from mgae.data.ids import Ids, Nodes, counted, listed
+from mgae.data.io.edgecolumns import (
+    first_wrong,
+    numbers_of,
+    times_of,
+    trimmed,
+    types_of,
+    written_numbers,
+)
 from mgae.data.io.headers import Hints, is_number, shape
 from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import Table, find_column, header_notes
@@ -32,6 +39,9 @@ _TARGETS = (
 SOURCE_NAMES = frozenset(_SOURCES.split())
 TARGET_NAMES = frozenset(_TARGETS.split())
 WEIGHT_NAMES = frozenset({"weight", "w"})
+_TIMES = "time timestamp date datetime year day when created created_at ts"
+_TYPES = "type kind relation rel predicate action event interaction"
+_TIME_NAMES, _TYPE_NAMES = frozenset(_TIMES.split()), frozenset(_TYPES.split())
 
 
 @dataclass(frozen=True)
@@ -105,7 +115,8 @@ def edge_hints(settings: InputSettings) -> Hints:
         *settings.edge_features,
     )
     # One known name alone may well be a node: "to" is a word in a graph of words.
-    return Hints(settings.header, SOURCE_NAMES | TARGET_NAMES | WEIGHT_NAMES, 2, chosen)
+    known = SOURCE_NAMES | TARGET_NAMES | WEIGHT_NAMES
+    return Hints(settings.header, known, 2, chosen, encoding=settings.encoding)
 
 
 def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
@@ -130,13 +141,17 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     by_number = dict(zip(used, columns, strict=True))
     ids = Ids.of(columns[:2], table.locate)
     ignored = [name for number, name in enumerate(table.names) if number not in used]
-    notes = [f"{table.where}: columns ignored: {listed(ignored, 20)}"] if ignored else []
+    notes = _ignored_notes(table.where, ignored)
     notes += header_notes(table)
     if settings.header == "auto" and not table.named:
         notes += _doubtful_first_row(table.where, ids)
     weights = None if weight is None else weights_of(by_number[weight], table)
-    times, dated = (None, False) if time is None else times_of(by_number[time], table)
-    edges = EdgeList(table.where, ids, weights, notes=tuple(notes), time=times, dated=dated)
+    edges = EdgeList(table.where, ids, weights)
+    if time is not None:
+        times = times_of(by_number[time], table)
+        notes += [f"{table.where}: {times.note}"] if times.note else []
+        edges = replace(edges, time=times.values, dated=times.dated)
+    edges = replace(edges, notes=tuple(notes))
     if kind is not None:
         codes, kinds = types_of(by_number[kind], table)
         edges = replace(edges, kind=codes, kinds=kinds)
@@ -179,16 +194,16 @@ def weights_of(column: pa.ChunkedArray, table: Table) -> np.ndarray:
     Raises:
         GraphError: at the first that is no finite number.
     """
-    column = decoded(column)
+    column = trimmed(column)
     try:
-        weights = _floats(column)
+        weights = written_numbers(column)
     except pa.ArrowNotImplementedError:
         got = column.type
         raise GraphError(f"{table.where}: a weight must be a number, got a {got}") from None
     except pa.ArrowInvalid:
-        row = first_refused(column, _floats)
+        row = first_wrong(column)
         raise wrong_weight(table.locate(row), column[row].as_py()) from None
-    return checked_weights(weights.to_numpy(), table.locate)
+    return checked_weights(weights, table.locate)
 
 
 def checked_weights(weights: np.ndarray, locate: Callable[[int], str]) -> np.ndarray:
@@ -242,7 +257,11 @@ def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> Data:
     if not settings.directed:
         matrix, both = _both_ways(matrix)
     notes = [f"{counted(loops, 'self-loop')} dropped"] if loops else []
-    notes += [f"{counted(duplicates, 'duplicate edge')} merged"] if duplicates else []
+    notes += (
+        [f"{counted(duplicates, 'duplicate edge')} merged{_how_merged(edges, settings)}"]
+        if duplicates
+        else []
+    )
     notes += [f"{counted(both, 'edge')} listed both ways, counted once"] if both else []
     data = Data(
         edge_index=edges_of(matrix),
@@ -267,6 +286,16 @@ def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> Data:
         if data.edge_weight is not None and bool((data.edge_weight == 1).all()):
             data.edge_weight = None  # no edge came twice
     return data
+
+
+def _how_merged(edges: EdgeList, settings: InputSettings) -> str:
+    """Return what becomes of edges that come again at other times, as the end of a note."""
+    if edges.time is None:
+        return ""
+    if settings.repeated == "last":
+        return ": only the last counts"
+    what = "number" if edges.weight is None else "sum of weights"
+    return f": the time of the last, their {what} as the weight (input.repeated=last: only it)"
 
 
 def _listed_weights(
@@ -294,6 +323,20 @@ def _newest(source: np.ndarray, target: np.ndarray, time: np.ndarray, num_nodes:
     return newest
 
 
+def _ignored_notes(where: str, names: list[str]) -> list[str]:
+    """Return a note on columns that are not read, with the options that would read some."""
+    if not names:
+        return []
+    options = [
+        f"--{what}-column {shlex.quote(name)}"
+        for what, known in (("time", _TIME_NAMES), ("type", _TYPE_NAMES))
+        for name in names
+        if name.lower() in known
+    ]
+    ways = f" ({' and '.join(options)} would read them)" if options else ""
+    return [f"{where}: columns ignored: {listed(names, 20)}{ways}"]
+
+
 def _doubtful_first_row(where: str, ids: Ids) -> list[str]:
     """Return a note if row 1 may be a header of unusual names: texts that no other row has."""
     ends = [int(codes[0]) for codes in ids.codes if len(codes) > 1]
@@ -307,11 +350,6 @@ def _doubtful_first_row(where: str, ids: Ids) -> list[str]:
         return []
     row = f"row 1 ({listed(texts)}) taken as an edge, though no other has its ids"
     return [f"{where}: {row}; if it names the columns, give --source-column and --target-column"]
-
-
-def _floats(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return (pc.utf8_trim_whitespace(column) if text else column).cast(pa.float64(), safe=False)
 
 
 def _matrix(

@@ -49,6 +49,7 @@ class Hints:
         values: those of the known names that may as well be values of a row.
         key: the number of the column with the ids, which tells ``values`` from names.
         keys: how many columns hold ids, from ``key`` on.
+        encoding: of the file, if it is not UTF-8.
     """
 
     header: str = "auto"
@@ -58,6 +59,7 @@ class Hints:
     values: frozenset[str] = frozenset()
     key: int = 0
     keys: int = 2
+    encoding: str | None = None
 
 
 def is_number(cell: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ from mgae.data.io.tables import Table, find_column
 
 ID_NAMES = frozenset({"id", "node", "node_id", "nodeid", "name", "__index_level_0__"})
 LABEL_NAMES = frozenset({"label", "class", "y", "target"})
+TITLE_NAMES = frozenset({"title", "name", "label"})
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class NodeRows:
         names: of the other columns.
         columns: these, [rows] each.
         order: the row of the table that each row is, or None if they are in its order.
+        id_name: of the column with the ids.
     """
 
     table: Table
@@ -38,6 +40,7 @@ class NodeRows:
     names: tuple[str, ...]
     columns: tuple[pa.ChunkedArray, ...]
     order: np.ndarray | None = None
+    id_name: str = ""
 
     @property
     def num_rows(self) -> int:
@@ -48,7 +51,7 @@ class NodeRows:
         """Return the rows in another order."""
         ids = Ids(self.ids.texts, (self.ids.codes[0][order],), self.ids.locate)
         columns = tuple(column.take(pa.array(order)) for column in self.columns)
-        return NodeRows(self.table, ids, self.names, columns, order)
+        return replace(self, ids=ids, columns=columns, order=order)
 
     def origin(self, row: int) -> int:
         """Return the row of the table that a row is."""
@@ -66,7 +69,8 @@ def node_hints(settings: InputSettings) -> Hints:
     number = settings.id_column or ""
     key = max(int(number) - 1, 0) if number.isdecimal() else 0
     # A label may itself be y, as opposed to n.
-    return Hints(settings.header, ID_NAMES | LABEL_NAMES, 1, chosen, LABEL_NAMES, key, 1)
+    known = ID_NAMES | LABEL_NAMES
+    return Hints(settings.header, known, 1, chosen, LABEL_NAMES, key, 1, settings.encoding)
 
 
 def feature_rows(
@@ -99,6 +103,31 @@ def label_rows(table: Table, settings: InputSettings) -> NodeRows:
     ids = _id_column(table, settings)
     label = _label_column(table, settings, ids)
     return _rows(table, ids, [label], [ids, label])
+
+
+def text_rows(table: Table, settings: InputSettings) -> tuple[NodeRows, str | None]:
+    """Return the ids and the texts to show in a table, and the name of the titles' column.
+
+    Raises:
+        GraphError: if an id is missing or repeated, or there is no column to show.
+    """
+    ids = _id_column(table, settings)
+    title = find_column(table, "input.title_column", settings.title_column, TITLE_NAMES, {ids})
+    columns = [
+        number
+        for name in settings.attributes
+        if (number := find_column(table, "input.attributes", name)) is not None
+    ]
+    if title is not None:
+        columns.insert(0, title)
+    if not columns:
+        raise GraphError(
+            f"{table.where}: which column holds the titles? name it by input.title_column "
+            f"(--title-column): columns are {listed(table.names, 20)}"
+        )
+    columns = list(dict.fromkeys(columns))
+    rows = _rows(table, ids, columns, [ids, *columns])
+    return rows, None if title is None else table.names[title]
 
 
 def labels(rows: NodeRows, nodes: Nodes) -> tuple[Tensor, list[str], list[str]]:
@@ -148,7 +177,7 @@ def _rows(
         name = keys.texts[int(keys.codes[0][row])]
         raise GraphError(f"{table.locate(row)}: a second row for the id {listed([name])}")
     names = tuple(table.names[number] for number in columns)
-    return NodeRows(table, keys, names, tuple(others))
+    return NodeRows(table, keys, names, tuple(others), id_name=table.names[ids])
 
 
 def _label_notes(rows: NodeRows, position: np.ndarray, y: np.ndarray) -> list[str]:

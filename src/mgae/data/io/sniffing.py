@@ -114,7 +114,7 @@ def not_utf8(path: Path, line: int, byte: int) -> GraphError:
     """Return the error for a byte that is not UTF-8."""
     return GraphError(
         f"{path}, line {line}: byte 0x{byte:02x} is not UTF-8 text: save the file as UTF-8, "
-        "for example with iconv -f latin1 -t utf-8"
+        "or say what it is, as --encoding windows-1252"
     )
 
 
@@ -126,8 +126,6 @@ def ragged(path: Path, line: int, expected: int, got: int) -> GraphError:
 def _require_text(path: Path, head: bytes) -> None:
     if not head.removeprefix(_BYTE_ORDER_MARK).strip():
         raise GraphError(f"{path} is empty")
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise GraphError(f"{path} is UTF-16 text: save it as UTF-8")
     if head.startswith(b"PK\x03\x04"):
         raise GraphError(f"{path} is a zip archive or a spreadsheet: save the table as CSV")
     if b"\0" in head:

@@ -15,7 +15,7 @@ from pyarrow.interchange import from_dataframe
 from mgae.core.errors import GraphError, hint
 from mgae.data.ids import listed
 from mgae.data.io.bounds import check_num_rows
-from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes, readable
+from mgae.data.io.delimited import DelimitedTable, OnProgress, encoding_of, open_bytes, readable
 from mgae.data.io.headers import Hints
 from mgae.data.io.sniffing import detect_layout
 
@@ -69,8 +69,9 @@ def open_table(path: Path, hints: Hints, on_progress: OnProgress) -> Table:
             return _open_feather(path)
         if kind := _BINARY_ENDINGS.get(path.suffix.lower()):
             raise GraphError(f"{path} is not a {kind} file: check that it was written to the end")
-        with open_bytes(path) as stream:
-            return DelimitedTable(path, detect_layout(path, stream, hints), on_progress)
+        encoding = encoding_of(path, hints.encoding)
+        with open_bytes(path, encoding) as stream:
+            return DelimitedTable(path, detect_layout(path, stream, hints), on_progress, encoding)
 
 
 def _open_parquet(path: Path, on_progress: OnProgress) -> ParquetTable:

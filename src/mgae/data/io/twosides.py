@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,11 +12,18 @@ import torch
 from torch import Tensor
 
 from mgae.core.errors import GraphError
-from mgae.data.ids import Ids, Nodes, counted
+from mgae.data.ids import Ids, Nodes, counted, listed
 from mgae.data.io.edges import EdgeList
+from mgae.data.io.noderows import NodeRows
 from mgae.data.io.options import InputSettings
 
-_FEWEST = 2  # nodes on a side: a single one is the middle of a star
+_THING_LIST = (
+    "user customer client reader viewer listener patient student visitor author item product "
+    "article movie film book song artist track game gene protein drug disease page word term "
+    "course recipe ingredient merchant shop store tag category query document venue job skill"
+)
+_THINGS = frozenset(_THING_LIST.split())
+FEWEST = 2  # nodes on a side: a single one is the middle of a star
 
 
 def divided(edges: EdgeList, settings: InputSettings) -> EdgeList:
@@ -29,12 +37,15 @@ def divided(edges: EdgeList, settings: InputSettings) -> EdgeList:
     sources, targets = (np.unique(codes) for codes in edges.ids.codes)
     coincide = np.intersect1d(sources, targets, assume_unique=True)
     chosen = settings.bipartite == "yes"
-    if not chosen and (len(coincide) or min(len(sources), len(targets)) < _FEWEST):
+    if len(coincide) and not chosen and _are_different_things(edges.columns):
+        count = f"{counted(len(coincide), 'id')} in both columns {listed(edges.columns)}"
+        edges = _noted(edges, f"{count} taken as the same nodes: --bipartite keeps them apart")
+    if not chosen and (len(coincide) or min(len(sources), len(targets)) < FEWEST):
         return edges
     if not chosen and settings.directed:
-        text = "no id is in both columns: without --directed they are the two sides of a graph"
-        return _noted(edges, f"{text}, and pairs of one side are never asked about")
-    names = _names(edges.columns)
+        text = "read as a directed graph, so any two nodes may be asked about; no id is in both"
+        return _noted(edges, f"{text} columns: without --directed they are two sides")
+    names = side_names(edges.columns)
     counts = f"{len(sources):,} {names[0]} ids and {len(targets):,} {names[1]} ids"
     if not len(coincide):
         way = "" if chosen else " (no id is in both columns; --not-bipartite if that is by chance)"
@@ -50,6 +61,43 @@ def divided(edges: EdgeList, settings: InputSettings) -> EdgeList:
     note = f"bipartite, {apart} as {prefixes[0]}{example} and {prefixes[1]}{example}"
     ids = _prefixed(edges.ids, prefixes)
     return replace(_noted(edges, note), ids=ids, sides=names, prefixes=prefixes)
+
+
+def on_sides(ids: Ids, edges: EdgeList) -> Ids:
+    """Return two columns of ids with the prefixes that those of the edges got, if they lack them.
+
+    >>> edges = EdgeList("", Ids(pa.array(["3"]), (), str), prefixes=("user:", "item:"))
+    >>> columns = [pa.chunked_array([[text]]) for text in ("3", "item:3")]
+    >>> on_sides(Ids.of(columns, str), edges).texts.to_pylist()
+    ['user:3', 'item:3']
+    """
+    return ids if edges.prefixes is None else _prefixed(ids, edges.prefixes, unless_there=True)
+
+
+def rows_on_sides(rows: NodeRows, column: str, edges: EdgeList) -> NodeRows:
+    """Return rows about nodes whose ids have the prefixes that those of the edges got.
+
+    Ids without a prefix belong to the side that the ``column`` of ids is named after.
+
+    Raises:
+        GraphError: if nothing says which side they are on.
+    """
+    if edges.prefixes is None or edges.sides is None:
+        return rows
+    there = pc.or_(*(pc.starts_with(rows.ids.texts, prefix) for prefix in edges.prefixes))
+    names = [_side_name(name) for name in edges.sides]
+    if _side_name(column) not in names:
+        if pc.any(there, min_count=0).as_py():
+            return rows
+        ways = " or ".join(f"{prefix}3" for prefix in edges.prefixes)
+        raise GraphError(
+            f"{rows.table.where}: the same ids are on both sides, so that here they are {ways}: "
+            f"write them so, or name their column {edges.sides[0]} or {edges.sides[1]}, "
+            f"not {column}"
+        )
+    prefix = edges.prefixes[names.index(_side_name(column))]
+    texts = pc.if_else(there, rows.ids.texts, prefixed(prefix, rows.ids.texts))
+    return replace(rows, ids=Ids(texts, rows.ids.codes, rows.ids.locate))
 
 
 def side_of_nodes(edges: EdgeList, nodes: Nodes) -> Tensor:
@@ -75,10 +123,10 @@ def unknown_side_note(edges: EdgeList, side: Tensor) -> list[str]:
     return [f"{edges.where}: {text}recommended (--node-type-column can say where they belong)"]
 
 
-def _names(columns: tuple[str, str]) -> tuple[str, str]:
+def side_names(columns: tuple[str, str]) -> tuple[str, str]:
     """Return what ids are called by their column: ``user`` of ``user_id``.
 
-    >>> _names(("user_id", "item")), _names(("a", "a:b"))
+    >>> side_names(("user_id", "item")), side_names(("a", "a:b"))
     (('user', 'item'), ('source', 'target'))
     """
     first, second = (name.strip().removesuffix("_id") or name for name in columns)
@@ -91,12 +139,32 @@ def _noted(edges: EdgeList, note: str) -> EdgeList:
     return replace(edges, notes=(*edges.notes, f"{edges.where}: {note}"))
 
 
-def _prefixed(ids: Ids, prefixes: tuple[str, str]) -> Ids:
+def _side_name(column: str) -> str:
+    """Return what a column holds the ids of.
+
+    >>> [_side_name(name) for name in ("User ID", "user_id", "items", "movieId")]
+    ['user', 'user', 'item', 'movie']
+    """
+    plain = re.sub(r"[\s_.:-]*(ids?|names?|nr|no|num|number|code|key)$", "", column.strip().lower())
+    return plain.removesuffix("s") or column.lower()
+
+
+def _are_different_things(columns: tuple[str, str]) -> bool:
+    """Return whether two columns are named after things of two kinds, such as users and items."""
+    names = {_side_name(name) for name in columns}
+    return len(names) == 2 and names <= _THINGS
+
+
+def _prefixed(ids: Ids, prefixes: tuple[str, str], unless_there: bool = False) -> Ids:
     """Return the ids with each column's prefix before them."""
     texts, codes, before = [], [], 0
     for prefix, column in zip(prefixes, ids.codes, strict=True):
         distinct, own = np.unique(column, return_inverse=True)
-        texts.append(prefixed(prefix, ids.texts.take(pa.array(distinct))))
+        plain = ids.texts.take(pa.array(distinct))
+        whole = prefixed(prefix, plain)
+        texts.append(
+            pc.if_else(pc.starts_with(plain, prefix), plain, whole) if unless_there else whole
+        )
         codes.append(own + before)
         before += len(distinct)
     return Ids(pa.concat_arrays(texts), tuple(codes), ids.locate)

@@ -3,8 +3,10 @@
 Of each held-out edge one end is kept, then the other, and joined to the nodes that Resource
 Allocation, personalized PageRank or the cosine of the features hold for likely. A node's rank is
 the best of its ranks. All of that uses the training edges alone; true edges of any part are left
-out. In a bipartite graph the pairs go across its sides, and paths of length 3 stand in for Resource
-Allocation, which only ever joins one side to itself.
+out. Pairs that the user knows to be no edges and that are held out with the part count as likely
+too: nothing is harder than an offer that was declined. In a bipartite
+graph the pairs go across its sides, and paths of length 3 stand in for Resource Allocation, which
+only ever joins one side to itself.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from mgae.core.graph import MessageGraph, edge_matrix
 from mgae.core.ops import pagerank
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.core.sides import Sides
+from mgae.data.splits.known import is_known
 from mgae.data.splits.links import LinkSplit, joined
 
 Indices = NDArray[np.int64]
@@ -57,16 +60,22 @@ def too_costly(graph: MessageGraph, num_positives: int, count: int) -> str | Non
 
 
 def with_hard_negatives(
-    split: LinkSplit, count: int, generator: torch.Generator, parts: Sequence[str] = ("test",)
+    split: LinkSplit,
+    count: int,
+    generator: torch.Generator,
+    parts: Sequence[str] = ("test",),
+    known: Tensor | None = None,
 ) -> LinkSplit:
     """Return the split with ``count`` hard negatives for each edge of the ``parts``.
 
-    ``generator`` breaks ties.
+    ``generator`` breaks ties; ``known`` [2, k] are the user's own negatives, of which each part
+    has those that are among its negatives.
     """
     order = torch.randperm(split.message.num_nodes, generator=generator)
-    inputs = (split.message.edge_index, split.val, split.test, order)
+    inputs = [split.message.edge_index, split.val, split.test, order]
+    inputs += [] if known is None else [known, split.val_negatives, split.test_negatives]
     digest = hashlib.sha256(b"".join(one.contiguous().numpy().tobytes() for one in inputs))
-    asked = {part: _Asked(digest.hexdigest(), count, part, split, order) for part in parts}
+    asked = {part: _Asked(digest.hexdigest(), count, part, split, order, known) for part in parts}
     result: dict[str, Any] = {f"{part}_hard_negatives": _answer(one) for part, one in asked.items()}
     return replace(split, **result)
 
@@ -80,18 +89,27 @@ class _Asked:
     part: str
     split: LinkSplit = field(compare=False)
     order: Tensor = field(compare=False)
+    known: Tensor | None = field(compare=False)
 
 
 @lru_cache(maxsize=4)
 def _answer(asked: _Asked) -> Tensor:
     split = asked.split
     whole = joined(joined(split.message, split.val), split.test)
-    positives, _ = split.pairs(asked.part)
-    return hard_negatives(whole, split.message, positives, asked.count, asked.order)
+    positives, negatives = split.pairs(asked.part)
+    own = None
+    if asked.known is not None:
+        own = negatives[:, is_known(negatives, asked.known, split.message.num_nodes)]
+    return hard_negatives(whole, split.message, positives, asked.count, asked.order, own)
 
 
 def hard_negatives(
-    whole: MessageGraph, message: MessageGraph, positives: Tensor, count: int, order: Tensor
+    whole: MessageGraph,
+    message: MessageGraph,
+    positives: Tensor,
+    count: int,
+    order: Tensor,
+    known: Tensor | None = None,
 ) -> Tensor:
     """Return pairs [2, n, count] for ``positives`` [2, n]: the first half keeps the head.
 
@@ -99,11 +117,13 @@ def hard_negatives(
         whole: all edges; none of them is taken, in either direction.
         message: the edges and features by which candidates are ranked.
         order: the nodes in random order; of equals the first is taken.
+        known: pairs [2, k] that are known to be no edges, in either direction.
     """
     ends, row_of_end = np.unique(positives.numpy(), return_inverse=True)
     half = count - count // 2
     barred = partial(_barred, edge_matrix(whole), message.sides)
-    hardest = _hardest(barred, _scorers(message), ends, half, order.numpy())
+    scorers = [*_scorers(message), *([] if known is None else [_declined(known, message)])]
+    hardest = _hardest(barred, scorers, ends, half, order.numpy())
     first, second = (torch.from_numpy(hardest[row]) for row in row_of_end.reshape(positives.shape))
     kept_head = torch.stack([positives[0][:, None].expand_as(first), first])
     second = second[:, : count // 2]
@@ -182,6 +202,14 @@ def _scorers(message: MessageGraph) -> list[Scorer]:
     if message.x is None:
         return [near, personalized_pagerank]
     return [near, personalized_pagerank, _cosine(message.x)]
+
+
+def _declined(known: Tensor, message: MessageGraph) -> Scorer:
+    """Return a function that scores 1 where a pair is known to be no edge."""
+    (head, tail), size = known.numpy(), message.num_nodes
+    ones = sp.csr_array((np.ones(head.size), (head, tail)), shape=(size, size))
+    both = sp.csr_array((ones + ones.T) > 0, dtype=np.float64)
+    return lambda ends: np.asarray(both[ends].toarray())
 
 
 def _cosine(x: Tensor | SparseMatrix) -> Scorer:

@@ -13,6 +13,7 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph, random_orientation
 from mgae.core.negatives import NegativeSampler
+from mgae.data.mapped import without_pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,14 +122,14 @@ def split_links(
     """
     num_val, num_test = held_out_counts(graph.pairs.size(1), val_ratio, test_ratio)
     order = torch.randperm(graph.pairs.size(1), generator=generator)
-    part = torch.zeros_like(order)  # 0 train, 1 val, 2 test
+    part = torch.zeros(order.shape, dtype=torch.int8)  # 0 train, 1 val, 2 test
     part[order[:num_val]], part[order[num_val : num_val + num_test]] = 1, 2
     val, test = (_edges_of(graph, part, number, generator) for number in (1, 2))
     count = val.size(1) + test.size(1)
     negatives = NegativeSampler.of(graph).sample_distinct(count, generator)
     negatives = random_orientation(negatives, generator)
     return LinkSplit(
-        graph.only(part[graph.pair_of_edge] == 0),
+        without_pairs(graph, part > 0),
         val=val,
         test=test,
         val_negatives=negatives[:, : val.size(1)],
@@ -164,8 +165,16 @@ def held_out_counts(num_pairs: int, val_ratio: float, test_ratio: float) -> tupl
 def without(graph: MessageGraph, held_out: Tensor) -> MessageGraph:
     """Return the graph less the edges ``held_out`` [2, n], both directions if undirected."""
     gone = torch.cat([held_out, held_out.flip(0)], dim=1) if graph.undirected else held_out
-    gone_keys = gone[1] * graph.num_nodes + gone[0]
-    return graph.only(~torch.isin(graph.edge_keys, gone_keys))
+    keys = gone[1] * graph.num_nodes + gone[0]
+    index = torch.searchsorted(graph.edge_keys, keys).clamp_(max=graph.edge_keys.numel() - 1)
+    edges = index[graph.edge_keys[index] == keys]
+    if graph.in_files:
+        pairs = torch.zeros(graph.pairs.size(1), dtype=torch.bool)
+        pairs[graph.pair_of_edge[edges]] = True
+        return without_pairs(graph, pairs)
+    kept = torch.ones(graph.edge_keys.numel(), dtype=torch.bool)
+    kept[edges] = False
+    return graph.only(kept)
 
 
 def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
@@ -185,4 +194,6 @@ def joined(graph: MessageGraph, pairs: Tensor) -> MessageGraph:
     if about is not None:
         usual = about.mean(dim=0).expand(added.size(1), -1)
         about = torch.cat([about, usual])[torch.from_numpy(first)]
-    return replace(graph, edge_index=edges, edge_weight=weight, edge_attr=about, by_source=None)
+    return replace(
+        graph, edge_index=edges, edge_weight=weight, edge_attr=about, by_source=None, in_files=False
+    )
