@@ -244,5 +244,4 @@ def test_ranks_beside_own_negatives_by_hand() -> None:
     positive, negative = [0.9, 0.5], [[0.95, 0.1], [0.7, 0.5]]
     assert metrics.ranks(positive, negative).tolist() == [2.0, 2.5]
     assert metrics.mean_reciprocal_rank(positive, negative) == pytest.approx((1 / 2 + 1 / 2.5) / 2)
-    assert metrics.hits_by_rank(2, positive, negative) == 0.5
-    assert metrics.hits_by_rank(1, [0.0], [[-math.inf, -1.0]]) == 1.0
+    assert metrics.ranks([0.0], [[-math.inf, -1.0]]).tolist() == [1.0]

@@ -14,14 +14,15 @@ from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError, MGAEError, UnsupportedError
 from mgae.evaluation import nodes
-from mgae.evaluation.nodes import evaluate_nodes
+from mgae.evaluation.measured import Measured
+from mgae.evaluation.nodes import measure_nodes
 
 PROBES = ["svm", "logistic"]
 PERFECT = {"accuracy": 100.0, "macro_f1": 100.0, "micro_f1": 100.0}
 
 
 def evaluate(probe: str, x: Tensor, graph: Data, seed: int = 0, folds: int = 5) -> dict[str, float]:
-    return evaluate_nodes(x, graph, probe, folds, seed, torch.Generator().manual_seed(seed))
+    return measure_nodes(x, graph, probe, folds, seed, torch.Generator().manual_seed(seed)).figures
 
 
 def separable(y: Tensor, noise: float = 0.1) -> Tensor:
@@ -67,9 +68,9 @@ def test_the_svm_is_nonlinear() -> None:
 def test_the_svm_is_tested_on_every_labeled_node_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[set[int], set[int]]] = []
 
-    def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
+    def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> Measured:
         seen.append((set(train.tolist()), set(test.tolist())))
-        return {"accuracy": float(len(seen))}
+        return Measured({"accuracy": float(len(seen))})
 
     monkeypatch.setattr(nodes, "_scores", scores)
     y = torch.arange(23) % 2
@@ -113,10 +114,10 @@ def test_the_svm_of_the_paper_does_not_look_at_public_masks() -> None:
 def test_without_public_masks_ten_ten_and_eighty_percent(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, int]] = []
 
-    def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
+    def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> Measured:
         assert not set(train.tolist()) & set(test.tolist())
         asked.append((len(train), len(test)))
-        return {"accuracy": 0.0}
+        return Measured({"accuracy": 0.0})
 
     monkeypatch.setattr(nodes, "_scores", scores)
     evaluate("logistic", torch.zeros(50, 1), Data(y=torch.arange(50) % 2))
@@ -128,11 +129,11 @@ def test_without_public_masks_ten_ten_and_eighty_percent(monkeypatch: pytest.Mon
 def test_penalty_and_scaling_are_chosen_on_the_validation_nodes(
     monkeypatch: pytest.MonkeyPatch, wanted: tuple[bool, float]
 ) -> None:
-    def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> dict[str, float]:
+    def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> Measured:
         scaled = isinstance(probe, Pipeline)
         choice = (scaled, probe[-1].C if scaled else probe.C)
         on_val = len(test) == 5
-        return {"accuracy": float(choice == wanted) if on_val else choice[1]}
+        return Measured({"accuracy": float(choice == wanted) if on_val else choice[1]})
 
     monkeypatch.setattr(nodes, "_scores", scores)
     graph = Data(y=torch.arange(50) % 2)

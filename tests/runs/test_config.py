@@ -183,6 +183,12 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 def test_the_choices_of_a_setting_that_may_be_absent_are_named() -> None:
     with pytest.raises(
-        ConfigError, match=r"precision must be one of float32, bfloat16, got 'half'"
+        ConfigError, match=r"precision must be one of float32, bfloat16, auto, got 'half'"
     ):
         RunConfig(decoder={"precision": "half"})
+
+
+def test_a_strange_key_stays_in_one_line() -> None:
+    with pytest.raises(ConfigError, match=r"unknown setting 'in\\nput'") as caught:
+        RunConfig(**{"in\nput": 1})
+    assert "\n" not in str(caught.value)

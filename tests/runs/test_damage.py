@@ -54,6 +54,7 @@ def read_all(folder: Path) -> None:
     message = MessageGraph.of(graph)
     trial = Trial(config, graph, message, directory.split(graph, message))
     directory.load_weights(trial.method)
+    directory.calibrations()
     directory.seed_result()
     directory.epochs()
     directory.environment()

@@ -17,6 +17,7 @@ from safetensors import SafetensorError
 
 from mgae.core.errors import MGAEError, RunDirectoryError
 from mgae.data import atomic
+from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import evaluate, resume, run
 from mgae.runs.rundirectory import RunDirectory
 from tests.conftest import toy_data
@@ -74,13 +75,13 @@ def failing(at: int, error: int | None, root: Path) -> Iterator[Faults]:
         yield Faults(patch, at, error, root)
 
 
-def finish(folder: Path) -> None:
+def finish(folder: Path, config: RunConfig = CONFIG) -> None:
     """Do what the message says: resume, or start again."""
     try:
         resume(folder)
     except RunDirectoryError as error:
         assert "has no config.toml" in str(error)
-        run(CONFIG, toy_data(), folder)
+        run(config, toy_data(), folder)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -141,11 +142,20 @@ def test_a_run_killed_before_its_configuration_starts_again(tmp_path: Path) -> N
     folder = tmp_path / "run"
     (folder / "graph").mkdir(parents=True)
     (folder / "graph" / "tensors.safetensors").write_bytes(b"half")
+    (folder / "graph" / ".tmpaB3dE9").write_bytes(b"what safetensors had begun")
     (folder / ".lock").touch()
     with pytest.raises(RunDirectoryError, match="start it again with --out"):
         resume(folder)
     run(CONFIG, toy_data(), folder)
     assert RunDirectory.open(folder).finished
+
+
+def test_what_a_kill_left_of_tensors_goes_with_the_next_writer(tmp_path: Path) -> None:
+    run(CONFIG, toy_data(), tmp_path / "run")
+    left = tmp_path / "run" / ".tmpaB3dE9"
+    left.touch()
+    resume(tmp_path / "run")
+    assert not left.exists()
 
 
 def test_a_folder_of_the_users_own_is_never_taken_for_remains(tmp_path: Path) -> None:

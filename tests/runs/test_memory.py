@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -123,3 +124,14 @@ def test_the_smallest_way_is_taken_and_not_the_last_one_tried(
     assert (chosen.train.chunk_size, chosen.train.fanouts) == (256, None)
     assert note is not None
     assert "more than is free: train.chunk_size is lowered to 256" in note
+
+
+def test_a_table_that_no_machine_holds_is_refused_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = SimpleNamespace(available=2**20, total=2**20)
+    monkeypatch.setattr("mgae.runs.memory.psutil.virtual_memory", lambda: here)
+    monkeypatch.setattr("mgae.runs.memory._everything", lambda: 2**20)
+    config = RunConfig(method="mgae", encoder={"kind": "gcn", "inputs": "table"})
+    with pytest.raises(UnsupportedError, match=r"inputs = .sketches. needs none"):
+        fitted(config, toy_graph(num_features=None))

@@ -15,6 +15,7 @@ from mgae.core.errors import ConfigError, GraphError, MGAEError, RunDirectoryErr
 from mgae.core.graph import MessageGraph
 from mgae.core.training.loop import EpochRecord
 from mgae.data.store import save_graph
+from mgae.evaluation.measured import Measured
 from mgae.reporting import write_report
 from mgae.runs.comparison import compare
 from mgae.runs.config import RunConfig
@@ -58,6 +59,7 @@ def test_the_run_directory_has_every_file(tmp_path: Path) -> None:
         "config.toml",
         "graph",
         "split.safetensors",
+        "calibration.json",
         "history.jsonl",
         "metrics.json",
         "model.safetensors",
@@ -255,11 +257,11 @@ def test_node_classification_embeds_from_all_edges(monkeypatch: pytest.MonkeyPat
     trial = Trial(config(task="nodes", protocol="paper"), graph, MessageGraph.of(graph))
     embeddings: list[torch.Tensor] = []
 
-    def spy(embedding: torch.Tensor, *rest: Any) -> dict[str, float]:
+    def spy(embedding: torch.Tensor, *rest: Any) -> Measured:
         embeddings.append(embedding)
-        return {}
+        return Measured({})
 
-    monkeypatch.setattr("mgae.runs.trial.evaluate_nodes", spy)
+    monkeypatch.setattr("mgae.runs.trial.measure_nodes", spy)
     trial.test_figures(trial.method)
     assert torch.equal(embeddings[0], trial.method.embed(MessageGraph.of(graph)))
     assert not torch.equal(embeddings[0], trial.method.embed(trial.split.message))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from mgae.core.errors import ConfigError, GraphError, UnknownName
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
+from mgae.core.training.distributed import divided
 from mgae.data.splits.links import LinkSplit
 from mgae.evaluation import metrics
+from mgae.evaluation.measured import Measured
 from mgae.evaluation.monitors import LOSS, monitored_rank
-from mgae.evaluation.ranking import ranking_figures, ranking_metrics
+from mgae.evaluation.ranking import MOST_EDGES, candidates, ranking_figures, ranking_metrics
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)
@@ -42,6 +46,13 @@ def hard_parts(monitor: str) -> tuple[str, ...]:
 
 
 def evaluate_links(
+    method: Method, split: LinkSplit, part: str, wanted: dict[str, LinkMetric], **options: Any
+) -> dict[str, float]:
+    """Return the figures of `measure_links` alone."""
+    return measure_links(method, split, part, wanted, **options).figures
+
+
+def measure_links(
     method: Method,
     split: LinkSplit,
     part: str,
@@ -49,13 +60,16 @@ def evaluate_links(
     val_edges_as_input: bool = False,
     recalls: Sequence[int] = (),
     max_users: int = 0,
-) -> dict[str, float]:
+    most_edges: int = MOST_EDGES,
+) -> Measured:
     """Return metrics in percent on ``val`` or ``test``, encoded from the message edges.
 
+    Several ranks score a part of the pairs each, and all of them get the figures.
+
     ``val_edges_as_input`` adds the validation edges when the test is encoded. ``recalls`` asks for
-    ``recall@K`` of these K; in a bipartite graph for the mean of ``max_users`` users (0: all), and
-    for ``ndcg@K`` too. Where the part has hard negatives, there are ``hard_mrr`` and
-    ``hard_hits@K`` too.
+    ``recall@K`` of these K, of at most ``most_edges`` edges; in a bipartite graph for the mean of
+    ``max_users`` users (0: all), and for ``ndcg@K`` too. Where the part has hard negatives, there
+    are ``hard_mrr`` and ``hard_hits@K`` too.
     """
     if not split.pairs(part)[0].size(1):
         raise GraphError(f"the split has no {part} edges to measure on: raise split.{part}_ratio")
@@ -63,7 +77,7 @@ def evaluate_links(
     encoded = method.encode(visible)
     positives, _ = split.pairs(part)
     asked = split.asked(part, method.typed)
-    positive, negative = (method.score_links(encoded, pairs) for pairs in asked)
+    positive, negative = (divided(partial(method.score_links, encoded), pairs) for pairs in asked)
     hard = split.hard_negatives(part)
     if not bool(positive.isfinite().all() and negative.isfinite().all()):
         # Too large a step has ruined the weights; the training loop says what to do.
@@ -72,36 +86,49 @@ def evaluate_links(
             *(name for k in recalls for name in ranking_metrics(k, visible)),
             *(() if hard is None else HARD_METRICS),
         ]
-        return dict.fromkeys(names, math.nan)
+        return Measured(dict.fromkeys(names, math.nan))
     figures = {name: 100 * metric(positive, negative) for name, metric in wanted.items()}
+    scores = positive.double().numpy(), negative.double().numpy()
+    values: dict[str, metrics.Floats] = {}
     if recalls:
         # An item that a user has chosen between training and test is no answer for the test.
         known = split.val if part == "test" else None
-        shares = ranking_figures(
-            tuple(dict.fromkeys(recalls)), method, encoded, visible, positives, known, max_users
+        ks = tuple(dict.fromkeys(recalls))
+        values = ranking_figures(
+            ks, method, encoded, visible, positives, known, max_users, most_edges
         )
-        figures |= {name: 100 * share for name, share in shares.items()}
     if hard is not None:
         if asked[0].size(0) == 3:
             hard = torch.cat([hard, asked[0][2].view(1, -1, 1).expand_as(hard[:1])])
-        ranked = method.rank_links(encoded, asked[0])
-        figures |= _hard_figures(ranked, _hard_scores(method, encoded, hard))
-    return figures
+        ranked = divided(partial(method.rank_links, encoded), asked[0])
+        values |= _hard_values(ranked, _hard_scores(method, encoded, hard))
+    figures |= {name: 100 * float(np.mean(one)) for name, one in values.items()}
+    percent = {name: 100 * one for name, one in values.items()}
+    return Measured(figures, percent, scores, chance=_chance(visible, *scores, recalls))
+
+
+def _chance(
+    graph: MessageGraph, positive: metrics.Floats, negative: metrics.Floats, recalls: Sequence[int]
+) -> dict[str, float]:
+    """Return what guessing gives, in percent."""
+    share = len(positive) / max(1, len(positive) + len(negative))
+    found = {f"recall@{k}": 100 * min(1.0, k / max(1, candidates(graph))) for k in recalls}
+    return {"auc": 50.0, "ap": 100 * share, **found}
 
 
 def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:
     """Return scores [n, m] of pairs [2, n, m] or triples [3, n, m]; a missing one scores -inf."""
     there = pairs[0] >= 0
     scores = torch.full(there.shape, -math.inf)
-    scores[there] = method.rank_links(encoded, pairs[:, there]).float()
+    scores[there] = divided(partial(method.rank_links, encoded), pairs[:, there]).float()
     return scores
 
 
-def _hard_figures(positive: Tensor, negative: Tensor) -> dict[str, float]:
-    """Return MRR and Hits@K of each test edge among its own hard negatives, in percent."""
-    hits = {f"hard_hits@{k}": metrics.hits_by_rank(k, positive, negative) for k in _HARD_HITS}
-    figures = {"hard_mrr": metrics.mean_reciprocal_rank(positive, negative), **hits}
-    return {name: 100 * value for name, value in figures.items()}
+def _hard_values(positive: Tensor, negative: Tensor) -> dict[str, metrics.Floats]:
+    """Return for each test edge 1 / rank among its own hard negatives, and whether it is a hit."""
+    rank = metrics.ranks(positive, negative)
+    hits = {f"hard_hits@{k}": (rank <= k).astype(float) for k in _HARD_HITS}
+    return {"hard_mrr": 1 / rank, **hits}
 
 
 def held_out_scores(
@@ -110,7 +137,7 @@ def held_out_scores(
     """Return the scores of the held-out edges [n] and of their negatives [m]."""
     encoded = method.encode(_visible(split, part, val_edges_as_input))
     asked = split.asked(part, method.typed)
-    positive, negative = (method.score_links(encoded, pairs) for pairs in asked)
+    positive, negative = (divided(partial(method.score_links, encoded), pairs) for pairs in asked)
     return positive, negative
 
 

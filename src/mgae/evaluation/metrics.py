@@ -55,15 +55,6 @@ def mean_reciprocal_rank(positive: ArrayLike, negative: ArrayLike) -> float:
     return float(np.mean(1 / ranks(positive, negative)))
 
 
-def hits_by_rank(k: int, positive: ArrayLike, negative: ArrayLike) -> float:
-    """Return the share of positives [n] among the best K beside their own negatives [n, m].
-
-    >>> hits_by_rank(1, [0.9, 0.5], [[0.6, 0.2], [0.7, 0.1]])
-    0.5
-    """
-    return float(np.mean(ranks(positive, negative) <= k))
-
-
 def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
     """Return the rank of each positive [n] among its negatives [n, m] or [m] for all, from 1.
 
@@ -98,6 +89,43 @@ def multilabel_auc(y: ArrayLike, scores: ArrayLike) -> float:
     return float(
         np.mean([roc_auc_score(y[:, label], scores[:, label]) for label in np.flatnonzero(both)])
     )
+
+
+def macro_f1_influence(y: ArrayLike, predicted: ArrayLike) -> Floats:
+    """Return by how much each node [n] moves macro F1: n times its derivative by the weight.
+
+    The mean is zero. F1 of a class is 2 TP / (predicted + true), and each node is in a few counts.
+    """
+    y, predicted = np.asarray(y), np.asarray(predicted)
+    classes = np.union1d(y, predicted)
+    influence = np.zeros(len(y))
+    for one in classes:
+        true, called = y == one, predicted == one
+        count = int(true.sum() + called.sum())
+        f1 = 2 * int((true & called).sum()) / count
+        influence += (2 * (true & called) - f1 * (true.astype(float) + called)) / count
+    return _floats(influence * len(y) / len(classes))
+
+
+def multilabel_auc_influence(y: ArrayLike, scores: ArrayLike) -> Floats:
+    """Return by how much each node [n] moves `multilabel_auc`; the mean is zero."""
+    y, scores = np.asarray(y), _floats(scores)
+    both = np.flatnonzero((y.min(axis=0) == 0) & (y.max(axis=0) == 1))
+    influence = np.zeros(len(y))
+    for label in both:
+        own = y[:, label] == 1
+        positive, negative = scores[own, label], scores[~own, label]
+        whole = auc(positive, negative)
+        influence[own] += (_share_below(negative, positive) - whole) / own.mean()
+        influence[~own] += (1 - _share_below(positive, negative) - whole) / (~own).mean()
+    return _floats(influence / max(1, len(both)))
+
+
+def _share_below(others: Floats, values: Floats) -> Floats:
+    """Return for each value [n] the share of ``others`` below it, ties counting half."""
+    ordered = np.sort(others)
+    sides = (np.searchsorted(ordered, values, side=side) for side in ("left", "right"))
+    return _floats(sum(sides) / (2 * ordered.size))
 
 
 def _labeled(positive: ArrayLike, negative: ArrayLike) -> tuple[Floats, Floats]:

@@ -24,20 +24,21 @@ from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.seeding import stream_seed
 from mgae.data.splits.nodes import Indices, folds, labeled_nodes, node_split
 from mgae.evaluation import metrics
+from mgae.evaluation.measured import Measured
 
 # scikit-learn's usual one first: it wins a tie.
 _SPARSE_BELOW = 0.2
 _PENALTIES = (1.0, 0.1, 10.0, 0.01)
 
 
-def evaluate_nodes(
+def measure_nodes(
     embeddings: Tensor,
     graph: Data,
     probe: str,
     num_folds: int,
     seed: int,
     split_generator: torch.Generator,
-) -> dict[str, float]:
+) -> Measured:
     """Return metrics in percent of the probe that the protocol asks for.
 
     ``svm`` (the paper): an RBF-SVM, 5-fold cross-validation over all labeled nodes, the mean over
@@ -53,7 +54,7 @@ def evaluate_nodes(
         # Raw features are mostly zeros, and an SVM reads them three times faster that way.
         few = np.count_nonzero(x) < _SPARSE_BELOW * x.size
         points = csr_matrix(x) if few else x
-        return _mean(_scores(_svm(y), points, y, train, test) for train, test in parts)
+        return _joined(_scores(_svm(y), points, y, train, test) for train, test in parts)
     return _logistic(x, y, node_split(graph, labels, split_generator))
 
 
@@ -82,10 +83,10 @@ def fastest_svc() -> Any:
         return SVC
 
 
-def _logistic(x: NDArray[Any], y: NDArray[Any], split: dict[str, Indices]) -> dict[str, float]:
+def _logistic(x: NDArray[Any], y: NDArray[Any], split: dict[str, Indices]) -> Measured:
     main = "accuracy" if y.ndim == 1 else "auc"
 
-    def scores(choice: tuple[bool, float], part: str) -> dict[str, float]:
+    def scores(choice: tuple[bool, float], part: str) -> Measured:
         scaled, penalty = choice
         probe: Any = LogisticRegression(C=penalty, max_iter=2000)
         probe = probe if y.ndim == 1 else OneVsRestClassifier(probe)
@@ -96,21 +97,44 @@ def _logistic(x: NDArray[Any], y: NDArray[Any], split: dict[str, Indices]) -> di
     # for all of them leaves the embeddings' length out as well.
     x = x / (x[split["train"]].std() or 1.0)
     choices = itertools.product((True, False), _PENALTIES)
-    return scores(max(choices, key=lambda choice: scores(choice, "val")[main]), "test")
+    return scores(max(choices, key=lambda choice: scores(choice, "val").figures[main]), "test")
 
 
-def _scores(probe: Any, x: Any, y: NDArray[Any], train: Indices, test: Indices) -> dict[str, float]:
+def _scores(probe: Any, x: Any, y: NDArray[Any], train: Indices, test: Indices) -> Measured:
     if y.ndim == 1 and np.unique(y[train]).size < 2:
         raise GraphError("the nodes to learn from have labels of one class only")
     probe.fit(x[train], y[train])
     if y.ndim == 1:
-        scores = metrics.classification(y[test], probe.predict(x[test]))
+        predicted = probe.predict(x[test])
+        scores = metrics.classification(y[test], predicted)
+        right = (predicted == y[test]).astype(float)
+        macro = metrics.macro_f1_influence(y[test], predicted)
+        values = {"accuracy": right, "macro_f1": macro, "micro_f1": right}
+        largest = float(np.unique(y[test], return_counts=True)[1].max() / len(test))
+        chance = {"accuracy": largest, "micro_f1": largest}
     else:
         # Scores, not hard labels: those would give balanced accuracy under the name of ROC-AUC.
-        scores = {"auc": metrics.multilabel_auc(y[test], probe.decision_function(x[test]))}
-    return {name: 100 * value for name, value in scores.items()}
+        decided = probe.decision_function(x[test])
+        scores = {"auc": metrics.multilabel_auc(y[test], decided)}
+        values = {"auc": metrics.multilabel_auc_influence(y[test], decided)}
+        chance = {"auc": 0.5}
+    return Measured(
+        {name: 100 * value for name, value in scores.items()},
+        {name: 100 * one for name, one in values.items()},
+        chance={name: 100 * value for name, value in chance.items()},
+    )
 
 
-def _mean(results: Iterator[dict[str, float]]) -> dict[str, float]:
-    collected = list(results)
-    return {name: float(np.mean([result[name] for result in collected])) for name in collected[0]}
+def _joined(folds: Iterator[Measured]) -> Measured:
+    """Return the mean of the folds' figures, and the values of all nodes."""
+    results = list(folds)
+    first = results[0]
+
+    def mean(of: str) -> dict[str, float]:
+        return {
+            name: float(np.mean([getattr(result, of)[name] for result in results]))
+            for name in getattr(first, of)
+        }
+
+    values = {name: np.concatenate([one.values[name] for one in results]) for name in first.values}
+    return Measured(mean("figures"), values, chance=mean("chance"))

@@ -52,7 +52,7 @@ def checked_environment(content: Any) -> dict[str, Any]:
     return dict(content)
 
 
-def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:
+def environment(seeds: list[int], seconds: list[float], device: str = "cpu") -> dict[str, Any]:
     """Return versions, hardware, seeds and seconds."""
     return {
         "versions": {"python": platform.python_version(), **dict(map(_version, _PACKAGES))},
@@ -60,6 +60,7 @@ def environment(seeds: list[int], seconds: list[float]) -> dict[str, Any]:
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
+        "device": device,
         "bfloat16": multiplies_bfloat16("cpu"),
         "threads": torch.get_num_threads(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),

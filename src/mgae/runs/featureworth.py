@@ -105,5 +105,5 @@ def _validated(config: RunConfig, graph: Data) -> tuple[float, int]:
     recall = monitored_rank(metric)
     wanted = {metric: known[metric]} if metric in known else {}
     recalls = [] if recall is None else [recall]
-    figures = evaluate_links(trial.method, trial.split, "val", wanted, recalls=recalls)
+    figures = evaluate_links(trial.asked, trial.split, "val", wanted, recalls=recalls)
     return figures[metric], trial.split.val.size(1)

@@ -24,6 +24,7 @@ _LATER = (
     "history.jsonl",
     "model.safetensors",
     "final.safetensors",
+    "calibration.json",
     "embeddings.parquet",
     "environment.json",
 )

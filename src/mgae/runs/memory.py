@@ -11,6 +11,7 @@ from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.heuristics import HEADS_AT_ONCE, OVERLAP_BYTES
 from mgae.core.ops.sparse import SparseMatrix
+from mgae.core.training.distributed import ranks_here
 from mgae.registry import ENCODERS, LOSSES, MASKS, METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.parts import EncoderSettings
@@ -30,7 +31,8 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
     >>> 30 < training_bytes(RunConfig(), cora) / 2**20 < 300
     True
     """
-    evaluation = _graph_bytes(graph) + _heuristic_bytes(graph)
+    heuristics = _heuristic_bytes(graph) if config.evaluation.heuristics else 0
+    evaluation = _graph_bytes(graph) + heuristics
     if config.encoder is None:
         return evaluation
     encoder = cast(EncoderSettings, config.encoder)
@@ -53,14 +55,14 @@ def training_bytes(config: RunConfig, graph: MessageGraph) -> int:
 def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | None]:
     """Return a configuration that fits into memory, and a line that says what was changed.
 
-    The limit is ``train.memory_limit_gb``, or what is free now. First the chunk is lowered, then
-    sampled mode is chosen.
+    The limit is ``train.memory_limit_gb``, or what is free now, divided among the ranks here. First
+    the chunk is lowered, then sampled mode is chosen.
 
     Raises:
         UnsupportedError: if nothing of that helps and the limit was set by the user.
     """
     asked = config.train.memory_limit_gb
-    limit = int(asked * GIB) if asked else psutil.virtual_memory().available
+    limit = int(asked * GIB) if asked else psutil.virtual_memory().available // ranks_here()
     need = training_bytes(config, graph)
     if need <= limit or config.encoder is None:
         return config, None
@@ -82,8 +84,21 @@ def fitted(config: RunConfig, graph: MessageGraph) -> tuple[RunConfig, str | Non
         raise UnsupportedError(
             f"this training takes at least {least / GIB:,.0f} GiB and this machine has "
             f"{_everything() / GIB:.0f}: lower encoder.hidden_channels or num_layers"
+            + _without_table(config, graph)
         )
     return chosen, f"training takes about {least / GIB:.1f} GiB, more than is free: {change}"
+
+
+def _without_table(config: RunConfig, graph: MessageGraph) -> str:
+    """Return more advice if a learned vector for each node is what does not fit."""
+    encoder = cast(EncoderSettings, config.encoder)
+    if encoder.inputs_of(graph.x is not None) != "table":
+        return ""
+    size = 8 * _FLOAT * graph.num_nodes * encoder.hidden_channels / GIB
+    return (
+        f"; the learned vectors of {graph.num_nodes:,} nodes take {size:,.0f} of it, and several "
+        "machines do not divide them: encoder.inputs = 'sketches' needs none"
+    )
 
 
 def _everything() -> int:
@@ -94,6 +109,9 @@ def _everything() -> int:
 def _smaller(config: RunConfig, graph: MessageGraph) -> list[tuple[RunConfig, str]]:
     train = config.train.model_dump(exclude_none=True)
     ways = []
+    if graph.in_files and config.evaluation.heuristics:
+        config = config.changed(evaluation={**config.evaluation.model_dump(), "heuristics": ()})
+        ways.append((config, "no heuristics are measured beside it"))
     chunk = config.train.chunk_size // 2
     while chunk >= _SMALLEST_CHUNK:
         lowered = config.changed(train={**train, "chunk_size": chunk})
@@ -125,6 +143,8 @@ def _can_sample(config: RunConfig) -> bool:
 def _graph_bytes(graph: MessageGraph) -> int:
     """Count features, and each edge as index, key, pair, mask, visible copy and matrix."""
     features = 0
+    if graph.in_files:  # which of them are held out, and a random order of the pairs
+        return 3 * _INDEX * graph.edge_index.size(1) // 4
     if isinstance(graph.x, SparseMatrix):
         features = graph.x.values.numel() * 44 + graph.x.shape[0] * graph.x.shape[1] * _FLOAT
     elif graph.x is not None:

@@ -208,10 +208,14 @@ class EvidenceModelSettings(EvidenceSettings):
 
 
 class InstantSettings(PartSettings):
-    """What is proposed."""
+    """What is proposed, and whether the graph is asked what counts."""
 
     shortlist: int = Field(
         50, ge=1, description="tails that each of several scores proposes for a head"
+    )
+    self_check: bool = Field(
+        True,
+        description="hide a few of the graph's own edges to choose what counts",
     )
 
 

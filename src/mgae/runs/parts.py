@@ -148,10 +148,10 @@ class MLPSettings(DecoderSettings):
         256, ge=1, le=65536, description="D, the width of its hidden layers"
     )
     dropout: float = Field(0.5, ge=0, lt=1, description="dropout on its hidden layers")
-    precision: Literal["float32", "bfloat16"] = Field(
+    precision: Literal["float32", "bfloat16", "auto"] = Field(
         "float32",
-        description="what its first layer multiplies in while it trains; float32 if the processor "
-        "has no instructions for bfloat16",
+        description="what its first layer multiplies in while it trains; bfloat16 and auto: that "
+        "where the device has instructions for it, else float32",
     )
 
 

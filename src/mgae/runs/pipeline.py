@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,25 @@ from torch_geometric.data import Data
 
 from mgae.core.errors import (
     MGAEError,
+    RankError,
     RunDirectoryError,
     TrainingError,
     UnsupportedError,
     is_out_of_memory,
 )
-from mgae.core.graph import MessageGraph
+from mgae.core.graph import CPU, MessageGraph
+from mgae.core.training import distributed
+from mgae.core.training.device import Device, choose_device, device_again
 from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
 from mgae.data.inspection import listed_times, readable_time
 from mgae.data.opening import open_graph
+from mgae.data.sharing import shared_graph
 from mgae.data.splits.bytime import TimeCuts
 from mgae.data.splits.hard import too_costly
 from mgae.evaluation.links import hard_parts
 from mgae.evaluation.nodes import require_labels
 from mgae.registry import DATASETS, METHODS
+from mgae.runs.advice import ideas_for, tried
 from mgae.runs.budget import shortened
 from mgae.runs.build import reads_edge_features
 from mgae.runs.config import RunConfig
@@ -40,14 +46,19 @@ from mgae.runs.memory import fitted
 from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
-from mgae.runs.trial import Trial, splits_by_time
+from mgae.runs.trial import Trial, recalls_of, splits_by_time
 
+LEARNING_FROM_ALL = "learning from all edges"
 # Below this the AUC of a split is off by several points from the next.
 _FEW_EDGES = 50
 # A handful of validation edges may all be ranked right: no patience gives a better score.
 _BEST_SCORE = 100.0
 # In percent: other orders of rounding alone may move two near scores past each other.
 _SAME_FIGURE = 1e-3
+
+
+# After these a run directory is kept: there is something to go on with.
+_KEPT = (TrainingError, RunDirectoryError, RankError)
 
 
 class Observer:
@@ -94,10 +105,15 @@ def run(
     True
     """
     observer = observer or Observer()
+    if not distributed.is_first():
+        out, observer = None, Observer()
+    choose_device(config.train.device)  # what is not here is known before the graph is read
     if out is not None:
         check_free(Path(out))
-    opened = open_graph(
-        config.graph if graph is None else graph, config.input, preparing=config.features
+    opened = shared_graph(
+        lambda: open_graph(
+            config.graph if graph is None else graph, config.input, preparing=config.features
+        )
     )
     if graph is not None and config.graph in DATASETS:
         # Under the name of a dataset it would be held against that one's published figures.
@@ -116,12 +132,13 @@ def run_opened(
     """Do what `run` does for a graph that `open_graph` gave."""
     if config.task == "nodes":
         require_labels(graph)
-    config, left_out = choose_features(config, graph)
+    config, left_out = distributed.from_first(partial(choose_features, config, graph))
     message = message_graph(config, graph)
     config, fewer = shortened(config, message)
-    config, changed = fitted(config, message)
+    config, changed = distributed.from_first(partial(fitted, config, message))
     unread = (_unread_types(config, graph), _unread_edge_features(config, message))
-    notes = (left_out, fewer, changed, *unread, _held_out_by_time(config, graph))
+    by_time, sampled = _held_out_by_time(config, graph), _sampled_recall(config, message)
+    notes = (left_out, fewer, changed, *unread, by_time, sampled)
     for note in (*notes, _too_few(config, message), _not_hard(config, graph, message)):
         if note is not None:
             observer.on_note(note)
@@ -130,7 +147,7 @@ def run_opened(
         return _run_seeds(config, graph, message, directory, observer)
     except MGAEError as error:
         # Nothing was learned: a setting that only the graph could prove wrong leaves no trace.
-        if directory is not None and not isinstance(error, TrainingError | RunDirectoryError):
+        if directory is not None and not isinstance(error, _KEPT):
             directory.discard()
         raise
 
@@ -171,6 +188,18 @@ def _too_few(config: RunConfig, message: MessageGraph) -> str | None:
     return f"only about {left} left for the test: its figures will be rough"
 
 
+def _sampled_recall(config: RunConfig, message: MessageGraph) -> str | None:
+    """Return a note if recall@10 is measured on fewer edges than there are, or not at all."""
+    recalls, most = recalls_of(config, message)
+    asked = config.task == "links" and config.evaluation.recall_pairs and not config.recalls
+    count = int(config.split.ratios(message.pairs.size(1))[1] * message.pairs.size(1))
+    if not asked or message.sides is not None or (recalls and count <= most):
+        return None
+    if not recalls:
+        return "recall@10 would rank too many pairs here; --set evaluation.recall=[10] measures it"
+    return f"a large graph: recall@{recalls[0]} is measured on {most:,} of {count:,} test edges"
+
+
 def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
     """Return why there are no hard negatives, though they are asked for."""
     held = 0
@@ -182,33 +211,44 @@ def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | No
     return too_costly(message, held, config.evaluation.hard_negatives)
 
 
-def resume(path: str | Path, observer: Observer | None = None) -> RunResult:
-    """Resume a run that was interrupted, to the result it would have had."""
-    observer = observer or Observer()
+def resume(
+    path: str | Path, observer: Observer | None = None, device: str | None = None
+) -> RunResult:
+    """Resume a run that was interrupted, to the result it would have had.
+
+    On another kind of ``device`` than before the result differs by rounding. The number of ranks
+    may be another one too; the result is then that of as many from there on.
+    """
+    observer = (distributed.is_first() and observer) or Observer()
     directory = RunDirectory.open(Path(path))
-    graph = directory.graph()
+    graph = shared_graph(directory.graph)
     observer.on_graph(graph)
     for note in directory.notes:
         observer.on_note(note)
     config = directory.config
-    return _run_seeds(config, graph, message_graph(config, graph), directory, observer)
+    if device is not None:
+        train = config.train.model_dump(exclude_none=True)
+        config = config.changed(train={**train, "device": device})
+    message, writing = message_graph(config, graph), directory if distributed.is_first() else None
+    return _run_seeds(config, graph, message, writing, observer)
 
 
 def evaluate(
     path: str | Path,
     observer: Observer | None = None,
     settings: EvaluationSettings | None = None,
+    device: Device | None = None,
 ) -> RunResult:
     """Measure a finished run again, from its graph, split and weights.
 
-    ``settings`` measure it in another way than when it was trained.
+    ``settings`` measure it in another way than when it was trained, ``device`` elsewhere.
     """
-    observer = observer or Observer()
+    observer = (distributed.is_first() and observer) or Observer()
     directory = RunDirectory.open(Path(path))
     whole = directory.config
     if settings is not None:
         whole = whole.changed(evaluation=settings.model_dump(exclude_none=True))
-    graph = directory.graph()
+    graph = shared_graph(directory.graph)
     message = message_graph(whole, graph)
     observer.on_graph(graph)
     for remark in directory.notes:
@@ -218,7 +258,8 @@ def evaluate(
         observer.on_run(index, config)
         home = directory.run(index)
         stored = home.seed_result()
-        trial = Trial(config, graph, message, home.split(graph, message))
+        where = device_again(device, config.train.device)
+        trial = Trial(config, graph, message, home.split(graph, message), where)
         home.load_weights(trial.method)
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
         if settings is None and (note := _differs(results[-1], stored)) is not None:
@@ -257,7 +298,9 @@ def _run_seeds(
     directory: RunDirectory | None,
     observer: Observer,
 ) -> RunResult:
-    results = []
+    results, device = [], choose_device(config.train.device)
+    if device != CPU:
+        observer.on_note(f"computing on {device}")
     with _resumable(directory):
         for index, one in enumerate(seed_configs(config)):
             observer.on_run(index, one)
@@ -266,7 +309,9 @@ def _run_seeds(
         result = RunResult(config, tuple(results), None if directory is None else directory.path)
         if directory is not None:
             seconds = [seed.seconds for seed in results]
-            directory.write_result(result.metrics(), [seed.seed for seed in results], seconds)
+            directory.write_result(
+                result.metrics(), [seed.seed for seed in results], seconds, str(device)
+            )
     return result
 
 
@@ -302,8 +347,10 @@ def _run_seed(
     home: RunDirectory | None,
     observer: Observer,
 ) -> SeedResult:
-    if home is not None and home.finished:
-        return home.seed_result()
+    is_done = home is not None and home.finished
+    stored = distributed.from_first(lambda: home.seed_result() if home and is_done else None)
+    if stored is not None:
+        return stored
     trial = Trial(config, graph, message)
     with ExitStack() as stack:
         on_epoch: OnEpoch = observer.on_epoch
@@ -320,15 +367,37 @@ def _run_seed(
         figures = _by_other_split(config, graph, message, observer)
         observer.on_note(_both_splits(config, graph, result.test, figures))
         result = replace(result, other_split=figures)
+    beside = {name: _beside(name, trial, observer) for name in config.evaluation.beside}
+    result = replace(result, beside=beside)
     if home is not None:
         home.write_model(dict(trial.method.state_dict()))
-        if trial.fits_again:
-            observer.on_stage("learning from all edges")
-            trial.fit_again(fit, home.final_checkpoints(config.train.checkpoint_seconds))
+        observer.on_stage("measuring what probabilities mean")
+    measured = None if home is None else trial.calibrating()
+    if trial.fits_again and distributed.from_first(lambda: home is not None):
+        observer.on_stage(LEARNING_FROM_ALL)
+        every = config.train.checkpoint_seconds
+        trial.fit_again(fit, home.final_checkpoints(every) if home else None)
+        if home is not None:
             home.write_final_model(dict(trial.method.state_dict()))
+    if home is not None:
+        home.write_calibrations(trial.calibrations(measured))
         trial.write_embeddings(home)
-        home.write_result(RunResult(config, (result,)).metrics(), [config.seed], [result.seconds])
+    if RunResult(config, (result,)).needs_advice:
+        ideas = ideas_for(trial, fit)
+        result = replace(result, advice=tried(ideas, trial, result.val, observer.on_stage))
+    if home is not None:
+        metrics = RunResult(config, (result,)).metrics()
+        home.write_result(metrics, [config.seed], [result.seconds], str(trial.device))
     return result
+
+
+def _beside(name: str, trial: Trial, observer: Observer) -> Figures:
+    """Train another method with its own defaults on the same split; return its test figures."""
+    observer.on_stage(f"training {name} beside")
+    config, _ = choose_features(trial.config.with_defaults(name), trial.graph)
+    other = Trial(config, trial.graph, message_graph(config, trial.graph))
+    other.fit()
+    return other.test_figures(other.asked)
 
 
 def _needs_other_split(config: RunConfig, graph: Data) -> bool:
@@ -346,7 +415,7 @@ def _by_other_split(
     split = {**config.split.model_dump(), "by": by}
     trial = Trial(config.changed(split=split), graph, message)
     trial.fit()
-    return trial.test_figures(trial.method)
+    return trial.test_figures(trial.asked)
 
 
 def _both_splits(config: RunConfig, graph: Data, ours: Figures, other: Figures) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
+from mgae.evaluation.certainty import Certainty, pooled
+from mgae.evaluation.verdict import Standing, Verdict, display, judge
 from mgae.runs.config import RunConfig
 
 Figures = dict[str, float]
@@ -20,6 +22,36 @@ _HEADINGS = {
     "hard_mrr": "hard MRR",
     "known_auc": "AUC, known negatives",
 }
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Something to try, as a setting where it is one.
+
+    Attributes:
+        text: why, in a sentence.
+        setting: what to add to the command.
+        tried: the validation figure with it, in percent, if the budget had the time for it; next
+            to ``before``, the one without, and the ``metric`` of both.
+    """
+
+    text: str
+    setting: str | None = None
+    metric: str | None = None
+    before: float | None = None
+    tried: float | None = None
+
+    @property
+    def figures(self) -> str:
+        """Return what the trial gave, in brackets; nothing without one."""
+        if self.metric is None or self.before is None or self.tried is None:
+            return ""
+        shown = f"{heading(self.metric)} {self.tried:.1f} against {self.before:.1f}"
+        return f" (tried: validation {shown})"
+
+    def __str__(self) -> str:
+        setting = "" if self.setting is None else f": {self.setting}"
+        return f"{self.text}{setting}{self.figures}"
 
 
 @dataclass(frozen=True)
@@ -42,6 +74,9 @@ class SeedResult:
     best_epoch: int
     seconds: float = field(compare=False)
     other_split: Figures | None = None
+    certainty: Certainty | None = None
+    advice: tuple[Advice, ...] = ()
+    beside: dict[str, Figures] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -93,6 +128,70 @@ class RunResult:
         }
 
     @property
+    def beside(self) -> dict[str, dict[str, Summary]]:
+        """Return the test figures of methods trained beside, summarized over the seeds."""
+        return {
+            name: summarize([result.beside[name] for result in self.seeds])
+            for name in self.seeds[0].beside
+        }
+
+    @property
+    def certainty(self) -> Certainty | None:
+        """Return how sure the test figures are, over all runs; None for runs of older versions."""
+        each = [result.certainty for result in self.seeds if result.certainty is not None]
+        if not self.test or len(each) < len(self.seeds):
+            return None
+        same_edges = self.config.split.seed != "run"
+        return pooled(each, [result.test for result in self.seeds], same_edges)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """Return whether the model is worth using; None where nothing tells."""
+        certainty = self.certainty
+        if certainty is None or not certainty.intervals:
+            return None
+        ours, heuristics = means(self.test), self.heuristics
+        unit = "edge" if self.config.task == "links" else "node"
+        others = {name: means(figures) for name, figures in heuristics.items()}
+        standing = Standing(ours, others, certainty, unit)
+        return judge(standing, self.judged_by, heading)
+
+    @property
+    def judged_by(self) -> str:
+        """Return the metric of the verdict: recall@K where it counts and all have it.
+
+        The AUC against random pairs is high for every method; what a user of her own graph gets
+        are the best few of all nodes.
+        """
+        figures = [result.test for result in self.seeds[:1]]
+        figures += [
+            result.heuristics[name] for result in self.seeds[:1] for name in result.heuristics
+        ]
+        recalls = [name for name in self.test if name.startswith("recall@")]
+        wanted = [*(recalls[:1] if self.config.is_own else ()), self.main_metric, "auc"]
+        shared = [name for name in wanted if all(name in one for one in figures)]
+        return shared[0] if shared else next(iter(self.test))
+
+    @property
+    def needs_advice(self) -> bool:
+        """Return whether the verdict leaves anything to wish for."""
+        verdict = self.verdict
+        return verdict is not None and verdict.kind not in ("better", "alone")
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """Return what may help, once each, if the verdict leaves anything to wish for."""
+        verdict = self.verdict
+        if verdict is None or not self.needs_advice:
+            return ()
+        found = {one.text: one for seed in self.seeds for one in seed.advice}
+        if verdict.kind == "worse":
+            name = display(verdict.heuristic or "")
+            served = Advice(f"train and serve {name} itself", f"--method {verdict.heuristic}")
+            return (served, *found.values())
+        return tuple(found.values())
+
+    @property
     def other_split(self) -> dict[str, Summary] | None:
         """Return the test figures by the other kind of split, summarized over the seeds."""
         figures = [result.other_split for result in self.seeds if result.other_split is not None]
@@ -101,6 +200,9 @@ class RunResult:
     @property
     def shown(self) -> list[str]:
         """Return the metrics that the protocol asks for: Hits@K on OGB's graphs."""
+        if self.config.is_own and not self.config.recalls and "recall@10" in self.test:
+            few = ("recall@10", "auc", "ap", "hard_mrr", "hard_hits@10", "known_auc")
+            return [name for name in few if name in self.test]
         if "hard_mrr" in self.test:
             return [name for name in self.test if "hits@" not in name or name == "hard_hits@10"]
         if self.config.task == "nodes" or self.config.protocol == "strict":
@@ -138,12 +240,28 @@ class RunResult:
                 name: summaries_to_json(figures) for name, figures in self.heuristics.items()
             },
             **({} if other is None else {"other_split": summaries_to_json(other)}),
+            **self._judged(),
         }
+
+    def _judged(self) -> dict[str, Any]:
+        """Return what ``metrics.json`` says of the worth; of a single run its intervals too."""
+        verdict, (first, *more) = self.verdict, self.seeds
+        judged: dict[str, Any] = {"verdict": None}
+        if verdict is not None:
+            judged["verdict"] = _VERDICT.dump_python(verdict, mode="json")
+        if self.beside:
+            judged["beside"] = {n: summaries_to_json(one) for n, one in self.beside.items()}
+        if self.certainty is not None and not more:
+            judged["certainty"] = _CERTAINTY.dump_python(self.certainty, mode="json")
+        # Of all that was found, so that the runs together may be in want of what one is not.
+        advice = self.advice if more else first.advice
+        return {**judged, "advice": [asdict(one) for one in advice]}
 
     def to_json(self) -> dict[str, Any]:
         """Return the metrics with the seconds of each run and the directory."""
         return {
             **self.metrics(),
+            "advice": [asdict(one) for one in self.advice],
             "seconds": [round(result.seconds, 3) for result in self.seeds],
             "directory": None if self.directory is None else str(self.directory),
         }
@@ -160,9 +278,14 @@ class _Metrics:
     val: dict[str, Summary]
     heuristics: dict[str, dict[str, Summary]] = field(default_factory=dict)
     floors: dict[str, dict[str, Summary]] = field(default_factory=dict)
+    beside: dict[str, dict[str, Summary]] = field(default_factory=dict)
+    certainty: Certainty | None = None
+    advice: tuple[Advice, ...] = ()
 
 
 _CHECK = TypeAdapter(_Metrics)
+_VERDICT = TypeAdapter(Verdict)
+_CERTAINTY = TypeAdapter(Certainty)
 
 
 def checked_metrics(content: Any) -> dict[str, Any]:
@@ -194,6 +317,7 @@ def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
 
     # Runs of 0.1.0 say "floors".
     heuristics = metrics["heuristics"] if "heuristics" in metrics else metrics["floors"]
+    judged = _CHECK.validate_python(metrics)
     return SeedResult(
         seed=metrics["seeds"][0],
         test=first(metrics["test"]),
@@ -203,12 +327,41 @@ def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
         best_epoch=metrics["best_epochs"][0],
         seconds=seconds,
         other_split=first(metrics["other_split"]) if "other_split" in metrics else None,
+        certainty=judged.certainty,
+        advice=judged.advice,
+        beside={name: first(figures) for name, figures in metrics.get("beside", {}).items()},
     )
 
 
 def summarize(figures: Sequence[Figures]) -> dict[str, Summary]:
     """Return each metric over the runs."""
     return {name: Summary.of([run[name] for run in figures]) for name in figures[0]}
+
+
+def verdict_of(metrics: dict[str, Any]) -> Verdict | None:
+    """Return the verdict of a ``metrics.json``; older versions wrote none."""
+    given = metrics.get("verdict")
+    return None if given is None else _VERDICT.validate_python(given)
+
+
+def best_cells(rows: Sequence[Mapping[str, Summary]], columns: Sequence[str]) -> dict[str, int]:
+    """Return which row is best in each column, the first of equal ones; none if there is one row.
+
+    >>> low, high = ({"auc": Summary.of([value])} for value in (70.0, 80.0))
+    >>> best_cells([low, high], ["auc"]), best_cells([low], ["auc"])
+    ({'auc': 1}, {})
+    """
+    best = {}
+    for column in columns if len(rows) > 1 else ():
+        measured = [number for number, row in enumerate(rows) if column in row]
+        if measured:
+            best[column] = max(measured, key=lambda number: rows[number][column].mean)
+    return best
+
+
+def means(summaries: Mapping[str, Summary]) -> Figures:
+    """Return each metric's mean."""
+    return {name: summary.mean for name, summary in summaries.items()}
 
 
 def summaries_to_json(summaries: dict[str, Summary]) -> dict[str, Any]:

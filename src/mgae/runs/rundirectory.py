@@ -29,16 +29,20 @@ from mgae.data.atomic import (
 from mgae.data.damage import DAMAGE, reason
 from mgae.data.splits.links import LinkSplit, has_official_split
 from mgae.data.store import save_graph, stored_graph
+from mgae.evaluation.calibration import Calibrations
+from mgae.evaluation.verdict import Verdict
 from mgae.runs import manifest
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.runs.environment import checked_environment, environment
 from mgae.runs.folders import check_free, remove_remains
 from mgae.runs.locking import lock_folder
-from mgae.runs.results import SeedResult, checked_metrics, seed_result
+from mgae.runs.results import SeedResult, checked_metrics, seed_result, verdict_of
 
 _FINAL = "final.safetensors"
+_CALIBRATION = "calibration.json"
 _EPOCH = TypeAdapter(EpochRecord)
+_CALIBRATIONS: TypeAdapter[Calibrations | None] = TypeAdapter(Calibrations | None)
 _PAIRS = [
     f"{part}{kind}" for part in ("val", "test") for kind in ("", "_negatives", "_hard_negatives")
 ]
@@ -202,10 +206,12 @@ class RunDirectory:
         """
         self._load("model.safetensors", method)
 
-    def load_final_weights(self, method: nn.Module) -> None:
-        """Give a method what it learned from all edges, if it did, instead of the best epoch's."""
-        if (self.path / _FINAL).exists() or _FINAL in self._manifest.sums:
+    def load_final_weights(self, method: nn.Module) -> bool:
+        """Give a method what it learned from all edges; return False if there is no such file."""
+        has_final = (self.path / _FINAL).exists() or _FINAL in self._manifest.sums
+        if has_final:
             self._load(_FINAL, method)
+        return has_final
 
     def _load(self, name: str, method: nn.Module) -> None:
         def load(path: Path) -> None:
@@ -235,6 +241,11 @@ class RunDirectory:
         """The result as it was written."""
         return self._read("metrics.json", lambda path: checked_metrics(_json(path)))
 
+    @property
+    def verdict(self) -> Verdict | None:
+        """Whether the result is worth using; None for a run of an older version."""
+        return self._read("metrics.json", lambda path: verdict_of(_json(path)))
+
     def environment(self) -> dict[str, Any]:
         """Where and how long."""
         return self._read("environment.json", lambda path: checked_environment(_json(path)))
@@ -252,13 +263,32 @@ class RunDirectory:
         """What was learned from all edges: it is served, and never measured."""
         write_tensors(self.path / _FINAL, weights)
 
+    def write_calibrations(self, found: Calibrations | None) -> None:
+        """What scores mean; null without validation edges."""
+        write_json(self.path / _CALIBRATION, None if found is None else asdict(found))
+
+    @property
+    def has_calibrations(self) -> bool:
+        """Whether they were written; runs of earlier versions have none."""
+        return (self.path / _CALIBRATION).exists() or _CALIBRATION in self._manifest.sums
+
+    def calibrations(self) -> Calibrations | None:
+        """What scores mean, as it was written."""
+        return self._read(_CALIBRATION, lambda path: _CALIBRATIONS.validate_python(_json(path)))
+
     def write_embeddings(self, graph: Data, embeddings: Tensor) -> None:
         """The embeddings under the user's own ids."""
         write_embeddings(self.path / "embeddings.parquet", graph.node_ids, embeddings)
 
-    def write_result(self, metrics: dict[str, Any], seeds: list[int], seconds: list[float]) -> None:
+    def write_result(
+        self,
+        metrics: dict[str, Any],
+        seeds: list[int],
+        seconds: list[float],
+        device: str = "cpu",
+    ) -> None:
         """The environment, then the metrics: those hold nothing that differs between two runs."""
-        write_json(self.path / "environment.json", environment(seeds, seconds))
+        write_json(self.path / "environment.json", environment(seeds, seconds, device))
         text = json_text(metrics)
         manifest.finish(self.path, text)
         write_text(self.path / "metrics.json", text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -10,6 +11,8 @@ from pydantic import Field, field_validator, model_validator
 from mgae.registry import METHODS
 from mgae.runs.times import seconds
 from mgae.settings import Settings
+
+_DEVICES = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 
 
 class SplitSettings(Settings):
@@ -63,6 +66,12 @@ class TrainSettings(Settings):
     fanouts: tuple[int, ...] | None = Field(
         None, description="neighbors kept per node, hop by hop; absent: the whole graph is encoded"
     )
+    max_steps: int | None = Field(
+        None,
+        ge=1,
+        description="optimizer steps of an epoch at most: for graphs whose whole epoch "
+        "would take days",
+    )
     chunk_size: int = Field(8192, ge=1, description="pairs the decoder holds at once")
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field(
@@ -85,6 +94,9 @@ class TrainSettings(Settings):
         description="seconds that training may take, or a time such as '10m'; the learning rate "
         "falls with the time that is left",
     )
+    device: str = Field(
+        "auto", description="what computes: cpu, cuda, cuda:N or mps; auto: cuda if it is there"
+    )
     checkpoint_seconds: float = Field(60.0, ge=0, description="seconds between two checkpoints")
     memory_limit_gb: float | None = Field(
         None, gt=0, description="gigabytes that training may take; absent: what is free"
@@ -102,6 +114,13 @@ class TrainSettings(Settings):
     @classmethod
     def _time(cls, budget: Any) -> Any:
         return seconds(budget) if isinstance(budget, str) else budget
+
+    @field_validator("device")
+    @classmethod
+    def _device(cls, device: str) -> str:
+        if not _DEVICES.fullmatch(device):
+            raise ValueError(f"must be auto, cpu, cuda, cuda:N or mps, got {device!r}")
+        return device
 
     @field_validator("fanouts")
     @classmethod
@@ -132,6 +151,15 @@ class EvaluationSettings(Settings):
         description="K of recall@K, which ranks all nodes, besides what train.monitor asks; in a "
         "bipartite graph of recall@K and ndcg@K per user, 20 if none is given",
     )
+    recall_pairs: int = Field(
+        0,
+        ge=0,
+        description="pairs that recall@10 may rank if no K is given: in a large graph fewer edges "
+        "are looked for, in a very large one none; 0: it is not measured",
+    )
+    beside: tuple[str, ...] = Field(
+        (), description="trained methods measured beside, each with its defaults for own graphs"
+    )
     max_users: int = Field(
         1000, ge=0, description="users whose recall@K is averaged, evenly taken; 0: all of them"
     )
@@ -145,7 +173,7 @@ class EvaluationSettings(Settings):
         rest = {key: value for key, value in given.items() if key != "floors"}
         return {**rest, "heuristics": given["floors"]}
 
-    @field_validator("heuristics")
+    @field_validator("heuristics", "beside")
     @classmethod
-    def _known(cls, heuristics: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(METHODS[name].name for name in heuristics)
+    def _known(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(METHODS[name].name for name in names)

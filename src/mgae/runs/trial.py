@@ -12,23 +12,25 @@ from torch_geometric.data import Data
 from mgae.core.errors import ConfigError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
+from mgae.core.methods.placing import on_device
 from mgae.core.seeding import Generators
+from mgae.core.training import distributed
+from mgae.core.training.device import choose_device
 from mgae.core.training.loop import Fit, OnEpoch, fit, fit_again
 from mgae.data.mapped import in_files
+from mgae.data.sharing import shared_split
 from mgae.data.splits.bytime import split_by_time
 from mgae.data.splits.hard import too_costly, with_hard_negatives
 from mgae.data.splits.known import is_known, with_known_negatives
-from mgae.data.splits.links import LinkSplit, has_official_split, split_links
+from mgae.data.splits.links import LinkSplit, has_official_split, split_links, without
 from mgae.data.splits.typed import with_types
-from mgae.evaluation.links import (
-    evaluate_links,
-    hard_parts,
-    held_out_scores,
-    link_metrics,
-    validator,
-)
+from mgae.evaluation.calibration import Calibrating, Calibrations
+from mgae.evaluation.certainty import Certainty
+from mgae.evaluation.links import hard_parts, link_metrics, measure_links, validator
+from mgae.evaluation.measured import Measured
 from mgae.evaluation.metrics import auc
-from mgae.evaluation.nodes import evaluate_nodes
+from mgae.evaluation.nodes import measure_nodes
+from mgae.evaluation.ranking import MOST_EDGES
 from mgae.runs.build import build_method
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
@@ -38,7 +40,9 @@ from mgae.runs.rundirectory import RunDirectory
 OnStage = Callable[[str], None]
 # Of the budget, for the split: on all edges the training takes as long, and a little more.
 _FIRST_SHARE = 0.45
-_USUAL_RECALLS = (20,)  # what the literature prints for users and items
+# What is offered at once, and what the literature prints for users and items.
+_USUAL_RECALL, _RECALL_OF_USERS = 10, 20
+_FEWEST_EDGES = 200  # looked for by recall@10, if there are more
 _ACROSS_SIDES = ("l3", "preferential-attachment")  # heuristics where no neighbor is shared
 
 
@@ -78,21 +82,53 @@ def draw_split(config: RunConfig, graph: Data, message: MessageGraph) -> LinkSpl
     return with_types(split, message, generator, draw=known is None and not by_time)
 
 
+def recalls_of(config: RunConfig, message: MessageGraph) -> tuple[tuple[int, ...], int]:
+    """Return each K of recall@K, and how many held-out edges it is measured on at most."""
+    recalls, pairs = config.recalls, config.evaluation.recall_pairs
+    if message.sides is not None:
+        return recalls or (_RECALL_OF_USERS,), MOST_EDGES
+    if recalls or not pairs:
+        return recalls, MOST_EDGES
+    most = min(MOST_EDGES, pairs // max(1, message.num_nodes * (1 + message.undirected)))
+    return ((_USUAL_RECALL,) if most >= _FEWEST_EDGES else ()), most
+
+
+def calibrating(
+    method: Method, config: RunConfig, graph: Data, message: MessageGraph, split: LinkSplit
+) -> Calibrating | None:
+    """Measure what the scores of a method mean that has not met the validation edges."""
+    visible = split.message
+    if not (has_official_split(graph) or splits_by_time(config, graph)):
+        # As close as can be to what is served, which reads all edges.
+        visible = without(message, split.val)
+    return Calibrating.of(method, split, visible)
+
+
 class Trial:
-    """One seed from split to figures."""
+    """One seed from split to figures.
+
+    ``method`` lies on the trial's device, and ``asked`` is the same for whoever asks from the CPU.
+    """
 
     def __init__(
-        self, config: RunConfig, graph: Data, message: MessageGraph, split: LinkSplit | None = None
+        self,
+        config: RunConfig,
+        graph: Data,
+        message: MessageGraph,
+        split: LinkSplit | None = None,
+        device: torch.device | None = None,
     ) -> None:
         self.config, self.graph, self.message = config, graph, message
         self.generators = Generators(config.seed)
-        self.split = self._with_hard_negatives(split or draw_split(config, graph, message))
-        if config.train.fanouts is not None:
+        self.split = shared_split(
+            lambda: self._with_hard_negatives(split or draw_split(config, graph, message))
+        )
+        if config.train.fanouts is not None and distributed.world() == 1:
             # Sampled steps read few of the edges, so these can lie in files.
-            message = in_files(self.split.message)
-            message = replace(message, known_negatives=self.split.message.known_negatives)
-            self.split = replace(self.split, message=message)
+            self.split = replace(self.split, message=in_files(self.split.message))
         self.method = build_method(config, self.split.message, self.generators["init"])
+        self.device = device or choose_device(config.train.device)
+        self.asked = on_device(self.method, self.device)
         self.started = time.perf_counter()
 
     @property
@@ -108,7 +144,8 @@ class Trial:
         missing = [part for part, size in sizes.items() if size and split.num_hard(part) != count]
         if not (count and missing) or too_costly(self.message, sum(sizes.values()), count):
             return split
-        return with_hard_negatives(split, count, split_generator(self.config), missing)
+        known = self.graph.get("negatives")
+        return with_hard_negatives(split, count, split_generator(self.config), missing, known)
 
     def fit(
         self,
@@ -127,11 +164,12 @@ class Trial:
             learning_rate=train.learning_rate,
             weight_decay=train.weight_decay,
             clip=train.clip,
+            max_steps=train.max_steps,
             schedule=train.schedule,
             budget=self._first_budget,
             eval_every=train.eval_every,
             validate=validator(
-                self.method,
+                self.asked,
                 self.split,
                 train.monitor,
                 self.config.evaluation.hits,
@@ -141,7 +179,8 @@ class Trial:
             checkpoints=checkpoints,
             on_epoch=on_epoch,
         )
-        self.method.settle(self.split.message, *self.split.pairs("val"))
+        self.asked.settle(self.split.message, *self.split.pairs("val"))
+        distributed.copy_from_first(self.method)
         return result
 
     @property
@@ -167,9 +206,22 @@ class Trial:
             learning_rate=train.learning_rate,
             weight_decay=train.weight_decay,
             clip=train.clip,
+            max_steps=train.max_steps,
             schedule=train.schedule,
             budget=train.budget and max(0.0, train.budget - before.seconds),
         )
+
+    def calibrating(self) -> Calibrating | None:
+        """Measure, before `fit_again`, what scores mean; None without validation edges."""
+        return calibrating(self.asked, self.config, self.graph, self.message, self.split)
+
+    def calibrations(self, measured: Calibrating | None) -> Calibrations | None:
+        """Return what the scores mean that are served, after `fit_again` if there was one."""
+        if measured is None:
+            return None
+        if not self.fits_again:
+            return measured.found
+        return measured.after_final_fit(self.asked, self.message)
 
     def _all_edges(self) -> MessageGraph:
         """Return the whole graph as training reads it."""
@@ -184,19 +236,22 @@ class Trial:
     def result(self, fit: Fit, on_stage: OnStage, stored: SeedResult | None = None) -> SeedResult:
         """Measure the test figures, and those of the heuristics on the same split."""
         on_stage("evaluating")
-        test = self.test_figures(self.method) if self.has_test else {}
-        val = self._link_figures(self.method, "val") if self.split.val.size(1) else {}
+        ours = self.measured(self.asked) if self.has_test else Measured({})
         heuristics = {}
         for name in self._heuristics() if self.has_test else ():
             on_stage(f"evaluating {name}")
-            figures = self.heuristic(name)
-            if figures is not None:
-                heuristics[name] = figures
+            if (measured := self.heuristic(name)) is not None:
+                heuristics[name] = measured
+        # A heuristic that is itself what was run is no measure of it.
+        others = {name: one for name, one in heuristics.items() if name != self.config.method.kind}
         return SeedResult(
             seed=self.config.seed,
-            test=test,
-            val=val,
-            heuristics=heuristics,
+            test=ours.figures,
+            val=self.val_figures(self.asked) if self.split.val.size(1) else {},
+            heuristics={name: one.figures for name, one in heuristics.items()},
+            certainty=Certainty.of(ours, others),
+            advice=stored.advice if stored else (),
+            beside=stored.beside if stored else {},
             epochs=stored.epochs if stored else fit.epochs,
             best_epoch=fit.best_epoch,
             other_split=stored.other_split if stored else None,
@@ -209,11 +264,15 @@ class Trial:
         return self.config.task == "nodes" or self.split.test.size(1) > 0
 
     def test_figures(self, method: Method) -> Figures:
+        """Return the figures of `measured` alone."""
+        return self.measured(method).figures
+
+    def measured(self, method: Method) -> Measured:
         """Measure link prediction on the test edges, or node classification from all edges."""
         config = self.config
         if config.task == "links":
-            return self._link_figures(method, "test")
-        return evaluate_nodes(
+            return self._measured_links(method, "test")
+        return measure_nodes(
             method.embed(self.message),
             self.graph,
             config.evaluation.probe,
@@ -222,27 +281,36 @@ class Trial:
             split_generator(self.config),
         )
 
-    def _link_figures(self, method: Method, part: str) -> Figures:
-        settings, recalls = self.config.evaluation, self.config.recalls
-        if self.message.sides is not None:
-            recalls = recalls or _USUAL_RECALLS
-        wanted, as_input = link_metrics(settings.hits), settings.val_edges_as_input
-        figures = evaluate_links(
-            method, self.split, part, wanted, as_input, recalls, settings.max_users
-        )
-        return {**figures, **self._known_figures(method, part)}
+    def val_figures(self, method: Method) -> Figures:
+        """Measure link prediction on the validation edges."""
+        return self._measured_links(method, "val").figures
 
-    def _known_figures(self, method: Method, part: str) -> Figures:
-        """Return the AUC against the part's negatives that the user gave, if there are any."""
+    def _measured_links(self, method: Method, part: str) -> Measured:
+        settings = self.config.evaluation
+        recalls, most_edges = recalls_of(self.config, self.message)
+        measured = measure_links(
+            method,
+            self.split,
+            part,
+            link_metrics(settings.hits),
+            val_edges_as_input=settings.val_edges_as_input,
+            recalls=recalls,
+            max_users=settings.max_users,
+            most_edges=most_edges,
+        )
+        return self._with_known(measured, part)
+
+    def _with_known(self, measured: Measured, part: str) -> Measured:
+        """Add the AUC against the part's negatives that the user gave, if there are any."""
         known, negatives = self.graph.get("negatives"), self.split.pairs(part)[1]
-        if known is None:
-            return {}
-        own = is_known(negatives, known, self.message.num_nodes)
-        if not bool(own.any()):
-            return {}
-        as_input = self.config.evaluation.val_edges_as_input
-        positive, negative = held_out_scores(method, self.split, part, as_input)
-        return {"known_auc": 100 * auc(positive, negative[own])}
+        if known is None or measured.scores is None:
+            return measured
+        own = is_known(negatives, known, self.message.num_nodes).numpy()
+        if not own.any():
+            return measured
+        positive, negative = measured.scores
+        figures = {**measured.figures, "known_auc": 100 * auc(positive, negative[own])}
+        return replace(measured, figures=figures, known=own)
 
     def _heuristics(self) -> tuple[str, ...]:
         """Return the heuristics' names; those of common neighbors refuse a bipartite graph."""
@@ -251,18 +319,19 @@ class Trial:
             return names
         return tuple(dict.fromkeys((*_ACROSS_SIDES, *names)))
 
-    def heuristic(self, name: str) -> Figures | None:
+    def heuristic(self, name: str) -> Measured | None:
         """Measure a heuristic; None if this graph lacks what it needs."""
         config = self.config.for_method(name)
         generators = Generators(config.seed)
         try:
-            return self.test_figures(build_method(config, self.split.message, generators["init"]))
+            method = build_method(config, self.split.message, generators["init"])
+            return self.measured(on_device(method, self.device))
         except UnsupportedError:
             return None
 
     def write_embeddings(self, home: RunDirectory) -> None:
         """Write the embeddings from all edges, by the weights that are served."""
         try:
-            home.write_embeddings(self.graph, self.method.embed(self.message))
+            home.write_embeddings(self.graph, self.asked.embed(self.message))
         except UnsupportedError:
             return  # a heuristic has none

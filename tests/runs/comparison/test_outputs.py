@@ -50,7 +50,7 @@ def test_markdown_has_ours_beside_the_papers(comparison: Comparison) -> None:
     assert lines[2] == "| method | AUC | paper | AP | paper | s | MiB |"
     figures = "92.00 ± 2.83 | 93.54 ± 0.60 | 91.00 ± 2.83 | 93.33 ± 0.70"
     assert lines[4] == f"| 1. gic | {figures} | 2.0 | 3 |"
-    assert lines[6].startswith("| *random-init* | *95.00 ± 0.00* | *–* |")
+    assert lines[6].startswith("| *random-init* | ***95.00 ± 0.00*** | *–* |")
     assert lines[-1] == "`graphmae` refused: it has no features"
 
 

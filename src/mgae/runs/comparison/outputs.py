@@ -18,7 +18,7 @@ from mgae.runs.pictures import (
     plain,
     separate,
 )
-from mgae.runs.results import heading
+from mgae.runs.results import best_cells, heading
 from mgae.runs.texttables import csv_text, markdown_table
 
 MEMORY_NOTE = (
@@ -59,6 +59,17 @@ def heuristic_cells(comparison: Comparison, short: bool = False) -> list[list[st
     return [_cells(comparison, row, short) for row in comparison.heuristics]
 
 
+def best_rows(comparison: Comparison) -> dict[int, int]:
+    """Return which row is best in each column of `titles` that has figures."""
+    rows = [row.test for row in (*comparison.ranked, *comparison.heuristics)]
+    best, column, columns = best_cells(rows, comparison.metrics), 1, {}
+    for metric in comparison.metrics:
+        if metric in best:
+            columns[column] = best[metric]
+        column += 2 if comparison.has_published(metric) else 1
+    return columns
+
+
 def about(comparison: Comparison) -> str:
     """Return one line on what was compared."""
     config = comparison.config
@@ -68,13 +79,17 @@ def about(comparison: Comparison) -> str:
 
 def to_markdown(comparison: Comparison) -> str:
     """Return the ranked table, the heuristics in italics below it, and who refused."""
+    ranked = ranked_cells(comparison)
     heuristics = [[f"*{text}*" for text in row] for row in heuristic_cells(comparison)]
+    rows = [*ranked, *heuristics]
+    for column, number in best_rows(comparison).items():
+        rows[number][column] = f"**{rows[number][column]}**"
     lines = [
         f"# {about(comparison)}",
         "",
-        markdown_table(titles(comparison), [*ranked_cells(comparison), *heuristics]),
+        markdown_table(titles(comparison), rows),
         "",
-        f"{MEMORY_NOTE} In italics: what learns nothing.",
+        f"{MEMORY_NOTE} In italics: what learns nothing. In bold: the best.",
         *(f"\n`{row.name}` refused: {row.refused}" for row in comparison.refusals),
     ]
     return "\n".join(lines) + "\n"
