@@ -15,7 +15,6 @@ from mgae.data.checks import checked
 from mgae.data.opening import as_graph
 from mgae.runs.config import RunConfig
 from mgae.runs.trial import Trial
-from mgae.serving.calibration import calibrate
 from mgae.serving.newcomers import require_inductive, require_same_features
 from mgae.serving.predictor import Predictor
 
@@ -26,7 +25,8 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
     The parameters are those of `RunConfig`: ``method``, ``mask``, ``encoder``, ``decoder`` and
     ``loss`` are a part's name or a section of its settings, and without one the default for one's
     own graph; ``train`` is a section. ``val_ratio`` of the edges is kept from training to choose
-    the epoch and to weigh the network against the evidence of links.
+    the epoch and to weigh the network against the evidence of links. ``device`` is as in
+    ``train.device``: "auto", "cpu", "cuda", "cuda:1" or "mps".
 
     >>> data = Data(edge_index=torch.tensor([[0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 0]]), num_nodes=6)
     >>> small = {"kind": "sage", "hidden_channels": 8}
@@ -47,6 +47,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         val_ratio: float = 0.05,
         seed: int = 0,
         method: str | dict[str, Any] | None = None,
+        device: str | None = None,
     ) -> None:
         self.method = method
         self.encoder = encoder
@@ -56,6 +57,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         self.train = train
         self.val_ratio = val_ratio
         self.seed = seed
+        self.device = device
 
     def fit(self, data: Data, y: None = None) -> MGAE:
         """Learn from the edges of ``data``; labels are not used."""
@@ -66,7 +68,9 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
             mask=self.mask,
             decoder=self.decoder,
             loss=self.loss,
-            train=self.train,
+            train=self.train
+            if self.device is None
+            else {**(self.train or {}), "device": self.device},
             seed=self.seed,
             split={"val_ratio": self.val_ratio, "test_ratio": 0.0, "seed": self.seed},
         )
@@ -76,10 +80,12 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         self.data_, self.split_ = trial.graph, trial.split
         self.config_, self.method_, self.graph_ = config, trial.method, trial.message
         self.history_, self.best_epoch_ = fit.history, fit.best_epoch
-        self.calibrations_ = calibrate(trial.method, trial.split)
+        measured = trial.calibrating()
         if trial.fits_again:
             trial.fit_again(fit)
-        self.encoded_ = self.method_.encode(self.graph_)
+        self.calibrations_ = trial.calibrations(measured)
+        self.asked_ = trial.asked
+        self.encoded_ = trial.asked.encode(self.graph_)
         return self
 
     def embed(self, data: Data | None = None) -> Tensor:
@@ -90,12 +96,12 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
         """
         known = self._fitted()
         if data is None:
-            return self.method_.embed(known)
+            return self.asked_.embed(known)
         other = checked(data)
         if other.node_ids != self.data_.node_ids:
             require_inductive(self.method_)
         require_same_features(self.data_, other)
-        return self.method_.embed(MessageGraph.of(other))
+        return self.asked_.embed(MessageGraph.of(other))
 
     def score_links(self, pairs: Tensor) -> Tensor:
         """Return a logit [n] for each of ``pairs`` [2, n], given all edges of the fitted graph."""
@@ -105,7 +111,7 @@ class MGAE(BaseEstimator):  # type: ignore[misc]
             raise GraphError(f"pairs must have the shape [2, n], got {tuple(pairs.shape)}")
         if pairs.numel() and not 0 <= int(pairs.min()) <= int(pairs.max()) < graph.num_nodes:
             raise GraphError(f"pairs must be nodes in [0, {graph.num_nodes})")
-        return self.method_.score_links(self.encoded_, pairs)
+        return self.asked_.score_links(self.encoded_, pairs)
 
     def predictor(self) -> Predictor:
         """Return the model with calibrated probabilities, recommendations and the user's ids."""

@@ -73,6 +73,8 @@ def test_recommendations_and_scores_of_a_file(tmp_path: Path, capsys) -> None:  
     assert not set(listed) & neighbors("C of Graz")
     assert listed[0].endswith("Graz")
     assert any("mgae train" in note for note in answer["notes"])
+    code, out, _ = call(capsys, "recommend", edges, "--node", "C of Graz", "-k", "3")
+    assert code == 0 and out.split()[:2] == ["node", "score"] and "probability" not in out
     write(pairs, [("a", "b"), ("C of Graz", "G of Graz"), ("C of Graz", "F of Ulm")])
     code, out, err = call(capsys, "score", edges, pairs, "-q")
     near, far = (float(line.split(",")[2]) for line in out.splitlines()[1:])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -19,7 +20,7 @@ from mgae.data import MessageGraph
 from mgae.registry import METHODS
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
-from mgae.serving import Predictor
+from mgae.serving import Predictor, resumable
 from tests.conftest import QUICK, toy_data
 
 SMALL: dict[str, Any] = {
@@ -92,7 +93,7 @@ def test_recommendations_are_the_best_scores_of_all_strangers(predictor: Predict
     found = predictor.recommend("n4", 5)
     assert [r.node for r in found] == [sorted(strangers)[place] for place in order]
     assert [r.score for r in found] == pytest.approx(scores.logit[order].tolist(), abs=1e-5)
-    assert [r.probability for r in found] == pytest.approx(scores.probability[order], abs=1e-5)
+    assert all(0 < r.probability < 1 for r in found)
 
 
 def test_known_links_and_a_choice_of_nodes(predictor: Predictor) -> None:
@@ -132,7 +133,10 @@ def test_all_recommendations_at_once_are_those_one_by_one(predictor: Predictor) 
 
 def test_candidates_that_are_all_nodes_miss_nothing(run: Path) -> None:
     predictor = Predictor.load(run)
-    assert predictor.recommend("n4", 5, exact=False) == predictor.recommend("n4", 5, exact=True)
+    some, every = (predictor.recommend("n4", 5, exact=exact) for exact in (False, True))
+    assert [one.node for one in some] == [one.node for one in every]
+    scores = [one.score for one in every]
+    assert [one.score for one in some] == pytest.approx(scores, abs=1e-6)
     assert predictor.recall(k=3) == 1
     assert predictor.ranks_all() and not predictor.ranks_all(False)
     predictor.exact_up_to = 3
@@ -146,7 +150,7 @@ def test_candidates_that_are_all_nodes_miss_nothing(run: Path) -> None:
 def test_the_order_of_a_pair_does_not_matter_where_edges_have_none(predictor: Predictor) -> None:
     scores = predictor.score_links([("n1", "n2"), ("n2", "n1")])
     assert scores.logit[0] == pytest.approx(scores.logit[1], abs=1e-6)
-    assert predictor.score_links([]).probability.shape == (0,)
+    assert predictor.score_links([]).balanced_probability.shape == (0,)
 
 
 def test_similar_nodes_by_the_cosine(predictor: Predictor) -> None:
@@ -180,7 +184,7 @@ def test_the_validation_edges_are_not_seen_when_their_scores_are_calibrated() ->
     seen = model.method_.score_links(model.encoded_, split.val)
     assert not torch.allclose(hidden, seen)
     negative = model.method_.score_links(model.method_.encode(split.message), split.val_negatives)
-    from mgae.serving.calibration import Calibration
+    from mgae.evaluation.calibration import Calibration
 
     assert predictor.calibration == Calibration.fit(hidden.numpy(), negative.numpy())
 
@@ -212,16 +216,17 @@ def test_recommendations_come_from_shortlists_and_are_filled_up_from_all_nodes(
 
 def test_what_ranks_has_a_probability_of_its_own(own: Predictor) -> None:
     assert own.calibrations is not None
-    links, ranks = own.calibrations.links, own.calibrations.ranks
-    assert links != ranks
+    links, ranks = own.calibrations.links, own.calibrations.recommended
     for r in own.recommend("n4", 5):
         assert r.probability == pytest.approx(ranks.probability(np.array([r.score]))[0], abs=1e-6)
+    falling = [r.probability for r in own.recommend("n4", 10)]
+    assert falling == sorted(falling, reverse=True)
     rows = pa.Table.from_batches(own.recommend_all(3)).to_pylist()
     assert [row["probability"] for row in rows] == pytest.approx(
         ranks.probability(np.array([row["score"] for row in rows])), abs=1e-6
     )
     scored = own.score_links([("n4", "n9"), ("n1", "n2")])
-    assert scored.probability == pytest.approx(links.probability(scored.logit))
+    assert scored.balanced_probability == pytest.approx(links.probability(scored.logit))
 
 
 @pytest.mark.parametrize("name", [entry.name for entry in METHODS])
@@ -312,3 +317,29 @@ def test_what_was_learned_from_all_edges_is_served_and_the_rest_is_measured(tmp_
     (tmp_path / "run" / "final.safetensors").unlink()
     with pytest.raises(RunDirectoryError, match=r"final\.safetensors"):
         Predictor.load(tmp_path / "run")
+
+
+def test_recommendations_go_on_after_a_stop(predictor: Predictor, tmp_path: Path) -> None:
+    whole = pa.Table.from_batches(predictor.recommend_all(3))
+    heads, asked = torch.arange(predictor.num_nodes), list[int]()
+    out = tmp_path / "links.parquet"
+
+    def batches(start: int, stop: int | None = None):
+        asked.append(start)
+        for place in range(start, len(heads)):
+            if place == stop:
+                raise KeyboardInterrupt
+            yield from predictor.recommend_from(place, heads[: place + 1], 3)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(resumable, "_HEADS", 4)
+        with pytest.raises(KeyboardInterrupt):
+            resumable.write_in_parts(out, {"k": 3}, len(heads), lambda start: batches(start, 10))
+        assert not out.exists()
+        rows, before = resumable.write_in_parts(out, {"k": 3}, len(heads), batches)
+        assert (rows, before, asked) == (whole.num_rows, 8, [0, 8])
+        assert pq.read_table(out).equals(whole)
+        assert [file.name for file in tmp_path.iterdir()] == ["links.parquet"]
+        with pytest.raises(KeyboardInterrupt):
+            resumable.write_in_parts(out, {"k": 3}, len(heads), lambda start: batches(start, 10))
+        assert resumable.write_in_parts(out, {"k": 2}, len(heads), batches)[1] == 0

@@ -12,7 +12,7 @@ from mgae.core.seeding import Generators
 from mgae.data import MessageGraph
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
-from mgae.serving.candidates import FaissIndex, Neighbors, PlainIndex, tangent
+from mgae.serving.candidates import FaissIndex, Neighbors, PlainIndex, tangents
 from mgae.serving.ranker import Ranking, best
 from tests.conftest import toy_graph
 
@@ -57,15 +57,17 @@ def test_a_product_is_its_own_tangent() -> None:
     graph = toy_graph()
     ranks = ranking(graph, decoder="inner-product")
     encoded = ranks.encoded
-    found = tangent(ranks.method.decoder, encoded, 3, torch.tensor([0, 5]))
-    last = encoded.layers[-1][3]
-    torch.testing.assert_close(found, torch.cat([torch.zeros_like(last), last]))
+    heads, owner = torch.tensor([3, 4]), torch.tensor([0, 0, 1])
+    found = tangents(ranks.method.decoder, encoded, heads, owner, torch.tensor([0, 5, 2]))
+    last = encoded.layers[-1][heads]
+    torch.testing.assert_close(found, torch.cat([torch.zeros_like(last), last], dim=1))
 
 
 def test_the_tangent_is_the_slope_of_the_score() -> None:
     ranks = ranking(toy_graph())
     encoded, step = ranks.encoded, 1e-3
-    slope = tangent(ranks.method.decoder, encoded, 3, torch.tensor([5]))
+    here = torch.tensor([3]), torch.tensor([0]), torch.tensor([5])
+    (slope,) = tangents(ranks.method.decoder, encoded, *here)
     rows = encoded.rows.clone()
     rows[5] += step * slope.view(2, 4)
     moved = Encoded(rows.unbind(1), encoded.undirected)
@@ -84,6 +86,19 @@ def test_hubs_get_more_candidates_than_they_have_neighbors() -> None:
     (found,) = ranks.proposed(torch.tensor([0]), 4, count=8)
     assert len(found.nodes) == 4 and not set(found.nodes.tolist()) & set(range(16))
     assert ranks.recall(torch.arange(20), 4, count=40) == 1
+
+
+@given(st.integers(0, 3), st.booleans())
+def test_joined_pairs_are_the_edges(seed: int, directed: bool) -> None:
+    graph = toy_graph(directed=directed)
+    neighbors = Neighbors(graph)
+    heads, tails = torch.randint(20, (2, 50), generator=torch.Generator().manual_seed(seed))
+    edges = set(zip(*graph.edge_index.tolist(), strict=True))
+    pairs = list(zip(heads.tolist(), tails.tolist(), strict=True))
+    assert neighbors.join(heads, tails).tolist() == [pair in edges for pair in pairs]
+    owner, some = neighbors.first(heads, 2)
+    assert neighbors.count(heads).clamp(max=2).sum() == len(owner)
+    assert neighbors.join(heads[owner], some).all()
 
 
 def test_plain_products_find_the_largest() -> None:

@@ -9,11 +9,11 @@ from markupsafe import Markup
 from torch_geometric.data import Data
 
 from mgae.core.training.loop import EpochRecord
+from mgae.evaluation.calibration import Calibration
 from mgae.reporting import svg
 from mgae.reporting.scorecurves import Curve, Scored, histogram, precision_recall, reliability, roc
 from mgae.reporting.svg import Plot
 from mgae.runs.results import heading
-from mgae.serving.calibration import Calibration
 from mgae.serving.maps import MOST_GROUPS, NodeMap, spread
 
 MAP_WIDTH, MAP_HEIGHT = 900, 540

@@ -8,7 +8,9 @@ from typing import Any
 
 from torch_geometric.data import Data
 
+from mgae.core.training.device import device_again
 from mgae.core.training.loop import EpochRecord
+from mgae.evaluation.calibration import Calibration
 from mgae.evaluation.links import held_out_scores
 from mgae.reporting.scorecurves import Scored
 from mgae.reporting.stronglinks import StrongLinks, strong_links
@@ -18,7 +20,6 @@ from mgae.runs.presets import Published, published
 from mgae.runs.results import RunResult
 from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import Trial
-from mgae.serving.calibration import Calibration
 from mgae.serving.maps import NodeMap, Projection
 from mgae.serving.predictor import Predictor
 
@@ -55,12 +56,11 @@ def gather(path: Path, projection: Projection = "pca") -> Evidence:
     seeds = [home.seed_result() for home in homes]
     message = message_graph(configs[0], graph)
     split = homes[0].split(graph, message)
-    trial = Trial(configs[0], graph, message, split)
+    trial = Trial(configs[0], graph, message, split, device_again(None, configs[0].train.device))
     homes[0].load_weights(trial.method)
     part = "test" if split.test.size(1) else "val"
     scored = _scored(trial, part)
-    predictor = Predictor.of(trial.method, configs[0], graph, split)
-    homes[0].load_final_weights(trial.method)
+    predictor = Predictor.load(path, device=trial.device)
     return Evidence(
         result=RunResult(directory.config, tuple(seeds), path),
         paper=published(directory.config),
@@ -80,5 +80,5 @@ def _scored(trial: Trial, part: str) -> Scored | None:
     if not all(pairs.size(1) for pairs in trial.split.pairs(part)):
         return None
     allowed = trial.config.evaluation.val_edges_as_input
-    scores = held_out_scores(trial.method, trial.split, part, allowed)
+    scores = held_out_scores(trial.asked, trial.split, part, allowed)
     return Scored(*(side.double().numpy() for side in scores))

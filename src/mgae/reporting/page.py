@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mgae.core.errors import RunDirectoryError
 from mgae.data.atomic import write_text
-from mgae.data.datasets.catalogue import statistics
+from mgae.data.datasets.loading import statistics
 from mgae.data.ids import counted
 from mgae.evaluation import metrics
+from mgae.evaluation.certainty import Certainty, Intervals
 from mgae.evaluation.monitors import LOSS
 from mgae.registry import PARTS
 from mgae.reporting import charts
 from mgae.reporting.gathering import Evidence, gather
 from mgae.reporting.svg import TEMPLATES
 from mgae.runs.config import RunConfig
-from mgae.runs.results import heading
+from mgae.runs.results import RunResult, Summary, best_cells, heading
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.maps import Projection
 from mgae.version import __version__
@@ -51,11 +54,18 @@ def write_report(path: str | Path, projection: Projection = "pca") -> Path:
 def render(evidence: Evidence) -> str:
     """Return the whole HTML text; everything of the user's is escaped."""
     result = evidence.result
+    verdict = result.verdict
+    bad = verdict is not None and verdict.is_bad
     return TEMPLATES.get_template("report.html").render(
         result=result,
         lead=_lead(result.config, result.name),
-        tiles=[_tile(evidence, name) for name in result.shown[:_TILES]],
-        metric_names=[heading(name) for name in result.test],
+        verdict=verdict,
+        advice=result.advice,
+        # Figures are not shown large where the scores should not be used.
+        tiles=[] if bad else [_tile(evidence, name) for name in _leading(result)],
+        warned=bad,
+        sure=result.certainty is not None and bool(result.certainty.intervals),
+        metric_names=[heading(name) for name in _columns_of(result)],
         figures=_figures(evidence),
         facts=_facts(evidence),
         columns=_columns(evidence),
@@ -76,29 +86,78 @@ def _lead(config: RunConfig, name: str) -> str:
     return " · ".join(facts)
 
 
+def _leading(result: RunResult) -> list[str]:
+    """Return the metrics to show large."""
+    shown = result.shown
+    return [name for name in _columns_of(result) if name in shown][:_TILES]
+
+
+def _columns_of(result: RunResult) -> list[str]:
+    """Return all metrics, the one of the verdict first."""
+    first = [] if result.verdict is None else [result.verdict.metric]
+    return list(dict.fromkeys([*first, *result.test]))
+
+
 def _tile(evidence: Evidence, metric: str) -> dict[str, Any]:
     """Return one figure, shown large, with what to compare it with."""
-    summary, beside = evidence.result.test[metric], []
+    result = evidence.result
+    summary, beside = result.test[metric], []
+    if result.certainty is not None and (ends := result.certainty.intervals.get(metric)):
+        beside.append(f"95% interval: {_interval(ends)}")
     if evidence.paper is not None and metric in evidence.paper.figures:
         beside.append(f"paper: {evidence.paper.text(metric)} ({evidence.paper.source})")
-    if heuristics := evidence.result.heuristics:
-        best = max(heuristics, key=lambda name: heuristics[name][metric].mean)
-        beside.append(f"best heuristic: {heuristics[best][metric].mean:.2f} ({best})")
+    measured = {name: one for name, one in result.heuristics.items() if metric in one}
+    if measured:
+        best = max(measured, key=lambda name: measured[name][metric].mean)
+        beside.append(f"best heuristic: {measured[best][metric].mean:.2f} ({best})")
     std = summary.std if len(summary.values) > 1 else None
     return {"name": heading(metric), "mean": summary.mean, "std": std, "beside": beside}
 
 
-def _figures(evidence: Evidence) -> list[tuple[str, str, list[str]]]:
+def _interval(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.1f} to {ends[1]:.1f}"
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A figure as text, whether it is the best of its column, and its 95% interval."""
+
+    text: str
+    best: bool = False
+    interval: str = ""
+
+
+def _figures(evidence: Evidence) -> list[tuple[str, str, list[_Cell]]]:
     """Return (style, name, cells) for us, the paper and the heuristics, a cell per metric."""
-    result, paper = evidence.result, evidence.paper
-    rows = [("ours", result.name, list(map(str, result.test.values())))]
+    result, paper, names = evidence.result, evidence.paper, _columns_of(evidence.result)
+    certainty = result.certainty or Certainty()
+    beside = {f"{name} (default recipe)": one for name, one in result.beside.items()}
+    measured = [
+        ("ours", result.name, result.test, certainty.intervals),
+        *(("", name, figures, {}) for name, figures in beside.items()),
+        *(
+            ("heuristic", name, figures, certainty.heuristics.get(name, {}))
+            for name, figures in result.heuristics.items()
+        ),
+    ]
+    best = best_cells([figures for _, _, figures, _ in measured], names)
+    rows = [
+        (style, name, [_cell(figures, one, best.get(one) == n, ends) for one in names])
+        for n, (style, name, figures, ends) in enumerate(measured)
+    ]
     if paper is not None:
-        rows.append(("", f"paper, {paper.source}", list(map(paper.text, result.test))))
-    style = "heuristic first-heuristic"
-    for heuristic, summaries in result.heuristics.items():
-        rows.append((style, heuristic, [str(summaries[name]) for name in result.test]))
-        style = "heuristic"
+        printed = [_Cell(paper.text(metric)) for metric in names]
+        rows.insert(1, ("", f"paper, {paper.source}", printed))
+    first = next((n for n, (style, _, _) in enumerate(rows) if style == "heuristic"), None)
+    if first is not None:
+        rows[first] = ("heuristic first-heuristic", *rows[first][1:])
     return rows
+
+
+def _cell(figures: Mapping[str, Summary], metric: str, best: bool, intervals: Intervals) -> _Cell:
+    ends = intervals.get(metric)
+    text = str(figures[metric]) if metric in figures else "–"
+    return _Cell(text, best, "" if ends is None else _interval(ends))
 
 
 def _facts(evidence: Evidence) -> dict[str, str | None]:

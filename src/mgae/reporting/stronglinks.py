@@ -34,6 +34,8 @@ class StrongLink:
     Attributes:
         shared: some of the neighbors that both have, those with the fewest neighbors first.
         num_shared: how many both have.
+        source_title, target_title: what people call the two, if they have titles.
+        sentence: why.
     """
 
     source: Any
@@ -42,6 +44,9 @@ class StrongLink:
     probability: float
     shared: list[Any]
     num_shared: int
+    source_title: str | None = None
+    target_title: str | None = None
+    sentence: str = ""
 
 
 @dataclass(frozen=True)
@@ -68,14 +73,12 @@ def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     heads = _affordable(joined, sides)
     most_scored = _MOST_WALKED if predictor.method.shortlists else _MOST_SCORED
     pairs, count = _candidates(joined, heads, predictor.known_edges, most_scored)
-    ids = predictor.node_ids
-    scores = predictor.score_numbers(torch.from_numpy(pairs))
-    chosen = _varied(pairs, scores.logit, most)
+    scores = predictor.score_numbers(torch.from_numpy(pairs)).logit
+    chosen = _varied(pairs, scores, most)
+    probability = predictor.recommended_probability(torch.from_numpy(pairs[:, chosen]))
     links = [
-        _explain(
-            joined, ids, pairs[:, n], scores.logit[n], scores.probability[n], sides is not None
-        )
-        for n in chosen
+        _explain(joined, predictor, pairs[:, n], scores[n], chance, sides is not None)
+        for n, chance in zip(chosen, probability, strict=True)
     ]
     return StrongLinks(links, pairs.shape[1], count, len(heads), sides is not None)
 
@@ -129,7 +132,7 @@ def _varied(pairs: np.ndarray, logits: Floats, most: int) -> list[int]:
 
 def _explain(
     joined: sp.csr_array,
-    ids: Any,
+    predictor: Predictor,
     pair: np.ndarray,
     score: float,
     probability: float,
@@ -139,6 +142,19 @@ def _explain(
     near = joined[tail].sum(axis=0).nonzero()[0] if two_sided else tail
     shared = np.intersect1d(head, near)
     fewest = shared[np.argsort(joined.indptr[shared + 1] - joined.indptr[shared], kind="stable")]
-    names = [ids[number] for number in fewest[:_NAMED]]
-    source, target = (ids[int(end)] for end in pair)
-    return StrongLink(source, target, float(score), float(probability), names, len(shared))
+    nodes = predictor.nodes
+    names = [nodes.name(number) for number in fewest[:_NAMED].tolist()]
+    source, target = (nodes.ids[int(end)] for end in pair)
+    titles = [nodes.title(int(end)) for end in pair]
+    (why,) = predictor.why_scored(source, [target])
+    return StrongLink(
+        source,
+        target,
+        float(score),
+        float(probability),
+        names,
+        len(shared),
+        titles[0],
+        titles[1],
+        why.sentence,
+    )

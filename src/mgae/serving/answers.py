@@ -10,31 +10,37 @@ import pyarrow as pa
 import torch
 from torch import Tensor
 
+from mgae.evaluation.calibration import Calibrations
 from mgae.evaluation.metrics import Floats
-from mgae.serving.calibration import Calibration, Calibrations
 from mgae.serving.nodeindex import NodeIndex
 from mgae.serving.ranker import Ranked
 
 
 @dataclass(frozen=True)
 class LinkScores:
-    """For each pair its logit [n] and its calibrated probability [n].
+    """For each pair its logit [n] and its balanced probability [n].
 
-    The probability is that of an edge among as many edges as other pairs; NaN if the run has
-    no validation edges to calibrate on.
+    That is the probability of an edge where edges and other pairs are equally many; NaN if the
+    run has no validation edges to calibrate on.
     """
 
     logit: Floats
-    probability: Floats
+    balanced_probability: Floats
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """A node that may be joined to the one that was asked about; ``score`` is what ranked it."""
+    """A node that may be joined to the one that was asked about; ``score`` is what ranked it.
+
+    ``probability`` is that of a missing edge if the graph lacks a tenth of its edges; NaN if the
+    run has no validation edges, or the link is of one type. ``title`` is what people call the
+    node, if it has one.
+    """
 
     node: Any
     score: float
     probability: float
+    title: str | None = None
 
 
 @dataclass(frozen=True)
@@ -50,7 +56,7 @@ class Answers:
         if self.calibrations is None:
             return ["the run has no validation edges: its scores have no probabilities"]
         if self.calibrations.links.slope == 0:
-            return ["on validation edges the scores say nothing: every probability is 0.5"]
+            return ["on validation edges the scores say nothing: every balanced probability is 0.5"]
         return []
 
     def ids(self, numbers: Tensor) -> list[Any]:
@@ -58,37 +64,41 @@ class Answers:
         return [self.nodes.ids[number] for number in numbers.tolist()]
 
     def scores(self, logits: Tensor) -> LinkScores:
-        """Return logits [n] with their probabilities."""
-        return _scored(logits, None if self.calibrations is None else self.calibrations.links)
+        """Return logits [n] with their balanced probabilities."""
+        values: Floats = logits.double().numpy()
+        if self.calibrations is None:
+            return LinkScores(values, np.full(len(values), np.nan))
+        return LinkScores(values, self.calibrations.links.probability(values))
 
-    def _ranked(self, scores: Tensor) -> LinkScores:
-        return _scored(scores, None if self.calibrations is None else self.calibrations.ranks)
+    def of_ranks(self, scores: Tensor) -> Floats:
+        """Return the probabilities of recommended links with ranking scores [n]."""
+        if self.calibrations is None:
+            return np.full(len(scores), np.nan)
+        return self.calibrations.recommended.probability(scores.double().numpy())
 
-    def recommendations(self, ranked: Ranked) -> list[Recommendation]:
+    def recommendations(self, ranked: Ranked, calibrated: bool = True) -> list[Recommendation]:
         """Return one node's recommendations, the best first."""
-        scores = self._ranked(ranked.scores)
-        columns = self.ids(ranked.nodes), scores.logit.tolist(), scores.probability.tolist()
+        values = self.of_ranks(ranked.scores)
+        probability = values if calibrated else np.full(len(values), np.nan)
+        titles = map(self.nodes.title, ranked.nodes.tolist())
+        columns = self.ids(ranked.nodes), ranked.scores.tolist(), probability.tolist(), titles
         return list(map(Recommendation, *columns))
 
     def batch(self, heads: Tensor, ranked: list[Ranked]) -> pa.RecordBatch:
         """Return the recommendations of several nodes as rows."""
         counts = torch.tensor([len(row.nodes) for row in ranked])
-        scores = self._ranked(torch.cat([row.scores for row in ranked]))
+        scores = torch.cat([row.scores for row in ranked]).double()
         columns = {
             "node_id": self._column(heads.repeat_interleave(counts)),
             "rank": np.concatenate([np.arange(1, len(row.nodes) + 1) for row in ranked]),
             "recommended_id": self._column(torch.cat([row.nodes for row in ranked])),
-            "score": scores.logit,
-            "probability": scores.probability,
+            "score": scores.numpy(),
+            "probability": self.of_ranks(scores),
         }
+        if (titles := self.nodes.titles) is not None:
+            tails = torch.cat([row.nodes for row in ranked])
+            columns["recommended_title"] = titles.take(pa.array(tails.numpy()))
         return pa.RecordBatch.from_pydict(columns)
 
     def _column(self, numbers: Tensor) -> pa.Array:
         return self.nodes.column.take(pa.array(numbers.numpy()))
-
-
-def _scored(logits: Tensor, calibration: Calibration | None) -> LinkScores:
-    values: Floats = logits.double().numpy()
-    if calibration is None:
-        return LinkScores(values, np.full(len(values), np.nan))
-    return LinkScores(values, calibration.probability(values))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import torch
@@ -15,8 +16,8 @@ from mgae.core.methods.base import Encoded, Method
 from mgae.core.ops.sparse import row_pointers
 from mgae.core.sides import Sides
 
-# Tails at which a head's score is made linear.
-_MOST_ANCHORS = 64
+_MOST_ANCHORS = 64  # tails at which a head's score is made linear
+_HEADS_AT_ONCE = 512
 
 
 class Neighbors:
@@ -24,14 +25,46 @@ class Neighbors:
 
     def __init__(self, graph: MessageGraph) -> None:
         source, target = graph.edge_index
+        self._graph, self.num_nodes = graph, graph.num_nodes
+        if graph.undirected:  # sorted by target, each with its reverse: nothing is to be sorted
+            self._targets: Tensor = source
+            self._ends = row_pointers(target, graph.num_nodes)
+            return
         order = torch.argsort(source, stable=True)
-        self._targets: Tensor = target[order]
+        self._targets = target[order]
         self._ends = row_pointers(source[order], graph.num_nodes)
 
     def of(self, node: int) -> Tensor:
         """Return a node's neighbors in the order of their numbers: [degree]."""
         begin, end = self._ends[node : node + 2].tolist()
         return self._targets[begin:end]
+
+    def count(self, nodes: Tensor) -> Tensor:
+        """Return how many neighbors each of ``nodes`` [n] has: [n]."""
+        return self._ends[nodes + 1] - self._ends[nodes]
+
+    def first(self, nodes: Tensor, most: int) -> tuple[Tensor, Tensor]:
+        """Return up to ``most`` neighbors of each of ``nodes`` [n]: whose they are, and they."""
+        counts = self.count(nodes).clamp(max=most)
+        owner = torch.arange(len(nodes)).repeat_interleave(counts)
+        place = torch.arange(len(owner)) - (counts.cumsum(0) - counts)[owner]
+        return owner, self._targets[self._ends[nodes][owner] + place]
+
+    def join(self, heads: Tensor, tails: Tensor) -> Tensor:
+        """Return whether each of ``tails`` [n] is a neighbor of the head at its place: [n]."""
+        keys = heads * self.num_nodes + tails
+        index = torch.searchsorted(self._keys, keys).clamp_(max=max(0, len(self._keys) - 1))
+        return self._keys[index] == keys if len(self._keys) else torch.zeros_like(keys).bool()
+
+    @cached_property
+    def _keys(self) -> Tensor:
+        """Each node and its neighbor as one number, rising."""
+        if self._graph.undirected:
+            return self._graph.edge_keys
+        counts = self._ends.diff()
+        return torch.arange(self.num_nodes).repeat_interleave(counts) * self.num_nodes + (
+            self._targets
+        )
 
 
 class Index(Protocol):
@@ -65,7 +98,7 @@ class FaissIndex:
         import faiss  # noqa: PLC0415 - an extra
 
         # Half precision ends at 65,504; a common factor does not change the order.
-        rows = (matrix / matrix.abs().max().clamp(min=1e-30)).numpy()
+        rows = (matrix / matrix.abs().max().clamp(min=1e-30)).cpu().numpy()
         width = matrix.size(1)
         self.index = faiss.index_factory(width, "SQfp16", faiss.METRIC_INNER_PRODUCT)
         self.index.train(rows)
@@ -73,7 +106,7 @@ class FaissIndex:
 
     def search(self, queries: Tensor, count: int) -> Tensor:
         """Return the best rows, the best first but for what rounding swaps."""
-        return torch.from_numpy(self.index.search(queries.numpy(), count)[1])
+        return torch.from_numpy(self.index.search(queries.cpu().numpy(), count)[1])
 
 
 def open_index(matrix: Tensor) -> Index:
@@ -112,20 +145,24 @@ class Candidates:
         # By side: the nodes that its heads may be joined to, and an index of their rows.
         self.indices: dict[int, tuple[Tensor, Index]] = {}
 
-    def of(self, heads: Tensor, count: int) -> list[Tensor]:
-        """Return for each of ``heads`` [h] up to ``count`` nodes, and as many more as its degree.
+    def of(self, heads: Tensor, count: int) -> tuple[Tensor, Tensor]:
+        """Return up to ``count`` nodes for each of ``heads`` [h], and as many more as its degree.
 
         Its neighbors are likely among them, and may have to be left out. In a bipartite graph all
-        are on the other side.
+        are on the other side. The values are which of the heads [n], rising, and the nodes [n].
         """
-        if self.sides is None:
-            return self._search(heads, count, *self.index_of(int(heads[0])))
-        side, rows = self.sides.of[heads], dict[int, Tensor]()
-        for number in side.unique():
-            some = heads[side == number]
-            found = self._search(some, count, *self.index_of(int(some[0])))
-            rows.update(zip(some.tolist(), found, strict=True))
-        return [rows[head] for head in heads.tolist()]
+        keys = [torch.empty(0, dtype=torch.long)]
+        sides = torch.zeros_like(heads) if self.sides is None else self.sides.of[heads]
+        # Few heads have many neighbors: these alone are searched as deep as that takes.
+        deep = (count + self.neighbors.count(heads)).double().log2().ceil().long()
+        for side, depth in torch.unique(torch.stack([sides.long(), deep]), dim=1).t().tolist():
+            which = ((sides == side) & (deep == depth)).nonzero().squeeze(1)
+            for some in which.split(_HEADS_AT_ONCE):
+                nodes, index = self.index_of(int(heads[some[0]]))
+                rows, tails = self._search(heads[some], count, nodes, index)
+                keys.append(some[rows] * len(self.matrix) + tails)
+        both = torch.unique(torch.cat(keys))
+        return both // len(self.matrix), both % len(self.matrix)
 
     def index_of(self, head: int) -> tuple[Tensor, Index]:
         """Return the nodes that a head may be joined to, and an index of their rows."""
@@ -133,36 +170,53 @@ class Candidates:
         if side not in self.indices:
             everyone = torch.arange(len(self.matrix))
             nodes = everyone if self.sides is None else self.sides.opposite(head)
-            self.indices[side] = (
-                nodes,
-                open_index(self.matrix if self.sides is None else self.matrix[nodes]),
-            )
+            rows = self.matrix
+            if self.sides is not None:
+                rows = rows[nodes.to(rows.device)]
+            self.indices[side] = nodes, open_index(rows)
         return self.indices[side]
 
-    def _search(self, heads: Tensor, count: int, nodes: Tensor, index: Index) -> list[Tensor]:
-        queries = torch.stack([self._queries(int(head)) for head in heads])
+    def _search(
+        self, heads: Tensor, count: int, nodes: Tensor, index: Index
+    ) -> tuple[Tensor, Tensor]:
+        """Return which of the heads [n], and nodes [n]."""
+        queries = self._queries(heads)
         ways = queries.size(1)
-        counts = [count // ways + len(self.neighbors.of(int(head))) + 1 for head in heads]
-        rows = index.search(queries.flatten(0, 1), min(max(counts), len(nodes)))
-        by_head = zip(rows.view(len(heads), ways, -1), counts, strict=True)
-        return [nodes[torch.unique(row[:, :most])] for row, most in by_head]
+        counts = count // ways + self.neighbors.count(heads) + 1
+        most = min(int(counts.max()), len(nodes))
+        rows = index.search(queries.flatten(0, 1).contiguous(), most).cpu()
+        rows = rows.view(len(heads), ways, most)
+        kept = (torch.arange(most) < counts.view(-1, 1, 1)) & (rows >= 0)
+        which, _, _ = kept.nonzero(as_tuple=True)
+        return which, nodes[rows[kept]]
 
-    def _queries(self, head: int) -> Tensor:
-        """Return the vectors by which a head's tails are searched: [ways, w]."""
-        own = self.matrix[head]
+    def _queries(self, heads: Tensor) -> Tensor:
+        """Return the vectors by which the tails of heads [h] are searched: [h, ways, w]."""
+        own = self.matrix[heads.to(self.matrix.device)]
         if self.decoder is None:
-            return own.unsqueeze(0)
-        anchors = torch.cat([torch.tensor([head]), self.neighbors.of(head)[:_MOST_ANCHORS]])
-        return torch.stack([tangent(self.decoder, self.encoded, head, anchors), own])
+            return own.unsqueeze(1)
+        owner, anchors = self.neighbors.first(heads, _MOST_ANCHORS)
+        owner = torch.cat([torch.arange(len(heads)), owner])
+        anchors = torch.cat([heads, anchors])
+        asked = (one.to(self.matrix.device) for one in (heads, owner, anchors))
+        slopes = tangents(self.decoder, self.encoded, *asked)
+        return torch.stack([slopes, own], dim=1)
 
 
 @torch.enable_grad()
-def tangent(decoder: Decoder, encoded: Encoded, head: int, tails: Tensor) -> Tensor:
-    """Return the mean gradient [K·d] of a head's score by the embedding of ``tails`` [n]."""
+def tangents(
+    decoder: Decoder, encoded: Encoded, heads: Tensor, owner: Tensor, tails: Tensor
+) -> Tensor:
+    """Return the mean gradient [h, K·d] of each head's score by the embeddings of its tails.
+
+    ``tails`` [n] are those of ``heads[owner]`` [n].
+    """
     ends = encoded.rows[tails].requires_grad_()
-    heads = encoded.rows[head].expand_as(ends)
-    score = decoder.score(heads, ends, None).mean()
+    rows = encoded.rows[heads]
     if encoded.undirected and not decoder.symmetric:
-        score = score + decoder.score(ends, heads, None).mean()
-    (gradient,) = torch.autograd.grad(score, ends)
-    return gradient.sum(dim=0).flatten()
+        scores = 2 * decoder.score_both(rows[owner], ends)
+    else:
+        scores = decoder.score(rows[owner], ends, None)
+    shares = 1 / torch.bincount(owner, minlength=len(heads))[owner]
+    (gradient,) = torch.autograd.grad((scores * shares).sum(), ends)
+    return torch.zeros_like(rows).index_add(0, owner, gradient).flatten(1)

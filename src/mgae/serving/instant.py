@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from mgae.core.graph import MessageGraph
+from mgae.core.methods.instantmodel import PARTS, InstantModel
 from mgae.core.seeding import Generators
 from mgae.data.io.delimited import OnProgress
 from mgae.data.io.options import InputSettings
@@ -25,7 +26,23 @@ class InstantPredictor(Predictor):
     @property
     def notes(self) -> list[str]:
         """Return what the user should know."""
-        return [*self._file_notes, NOTE]
+        return [*self._file_notes, NOTE, *self._chosen]
+
+    @property
+    def _chosen(self) -> list[str]:
+        """Say what counts on this graph, if its own edges were asked."""
+        method, encoded = self.method, self._ranking.encoded
+        assert isinstance(method, InstantModel)
+        if not encoded.edges:
+            return []
+        links, ranks = (
+            " and ".join(dict.fromkeys("the model" if name in PARTS else name for name in sources))
+            for sources in method.counts(encoded).values()
+        )
+        return [
+            f"chosen on {encoded.edges} of the graph's own edges, hidden for that: "
+            f"recommendations by {ranks}, scores of pairs by {links}"
+        ]
 
 
 def instant(edges: Any, on_progress: OnProgress | None = None, **settings: Any) -> Predictor:

@@ -207,6 +207,7 @@ def _tail(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
 def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | None) -> Data:
     if graph.undirected:
         added = torch.cat([added, added.flip(0)], dim=1)
+    texts = graph.get("texts")
     weight, about = graph.edge_weight, graph.get("edge_attr")
     if about is not None:
         about = torch.cat([about, about.mean(dim=0).expand(added.size(1), -1)])
@@ -220,5 +221,6 @@ def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | 
             node_ids=ids,
             side=side,
             triples=graph.get("triples"),
+            texts=None if texts is None else texts.longer(x.size(0)),
         )
     )

@@ -33,7 +33,7 @@ def scored_pairs(
     on_note: Callable[[str], None] = lambda note: None,
     unknown: Unknown = "refuse",
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the pairs of a file with ``score`` and ``probability``, as they are read.
+    """Yield the pairs of a file with ``score`` and ``balanced_probability``, as they are read.
 
     Args:
         predictor: scores them.
@@ -110,14 +110,17 @@ class _Piece:
         """Return the pairs that are known with their scores; ``as_nan``: the others too."""
         known = self.known
         scores = predictor.score_numbers(torch.from_numpy(self.numbers[:, known]))
+        columns = [scores.logit, scores.balanced_probability]
         if as_nan:
             ends = [self.ids.texts.take(pa.array(codes)) for codes in self.ids.codes]
-            filled = [_spread(values, known) for values in (scores.logit, scores.probability)]
+            filled = [_spread(values, known) for values in columns]
         else:
             ends = [self.nodes.column.take(pa.array(row)) for row in self.numbers[:, known]]
-            filled = [scores.logit, scores.probability]
-        columns = [*ends, *map(pa.array, filled)]
-        return pa.RecordBatch.from_arrays(columns, [*names, "score", "probability"])
+            filled = columns
+        added = [pa.array(values) for values in filled]
+        return pa.RecordBatch.from_arrays(
+            [*ends, *added], [*names, "score", "balanced_probability"]
+        )
 
 
 def _spread(values: np.ndarray, known: np.ndarray) -> np.ndarray:
@@ -126,15 +129,18 @@ def _spread(values: np.ndarray, known: np.ndarray) -> np.ndarray:
     return spread
 
 
-def listed_nodes(nodes: NodeIndex, path: Path, on_progress: OnProgress) -> list[int]:
+def listed_nodes(
+    nodes: NodeIndex, path: Path, on_progress: OnProgress, encoding: str | None = None
+) -> list[int]:
     """Return the numbers of the nodes that a file lists: one id per row, in a column of ids.
 
     Raises:
         GraphError: if the file cannot be read, or an id is no node, with its line.
     """
-    table = open_table(path, Hints(known=ID_NAMES, keys=1), on_progress)
+    encoding = InputSettings(encoding=encoding).encoding
+    table = open_table(path, Hints(known=ID_NAMES, keys=1, encoding=encoding), on_progress)
     if isinstance(table, DelimitedTable) and table.layout.delimiter == " ":
-        ids = _lines(path)  # blanks are part of names here, as in New York
+        ids = _lines(path, table.encoding)  # blanks are part of names here, as in New York
     else:
         column = find_column(table, "the ids", None, ID_NAMES) or 0
         ids = Ids.of(table.read([column], [column]), table.locate)
@@ -145,9 +151,9 @@ def listed_nodes(nodes: NodeIndex, path: Path, on_progress: OnProgress) -> list[
     return [int(number) for number in numbers]
 
 
-def _lines(path: Path) -> Ids:
+def _lines(path: Path, encoding: str | None) -> Ids:
     """Return the lines of a text that are not blank as ids."""
-    with open_bytes(path) as stream:
+    with open_bytes(path, encoding) as stream:
         lines = [line.strip().decode("utf-8", "replace") for line in stream]
     kept = [number for number, line in enumerate(lines) if line]
     column = pa.chunked_array([pa.array([lines[number] for number in kept], pa.string())])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
@@ -16,17 +17,28 @@ from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, UnknownName
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.base import Method
+from mgae.core.methods.base import Method, Parts
+from mgae.core.methods.placing import device_of, on_device
 from mgae.core.seeding import Generators
+from mgae.core.training.device import (
+    Device,
+    choose_device,
+    device_again,
+)
 from mgae.data.checks import checked
-from mgae.data.splits.links import LinkSplit, joined
+from mgae.data.nodetexts import NodeTexts
+from mgae.data.splits.links import joined
+from mgae.evaluation.calibration import Calibration, Calibrations
+from mgae.evaluation.metrics import Floats
+from mgae.evaluation.verdict import Verdict
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.featureuse import message_graph
 from mgae.runs.rundirectory import RunDirectory
+from mgae.runs.trial import calibrating
 from mgae.serving.answers import Answers, LinkScores, Recommendation
-from mgae.serving.calibration import Calibration, Calibrations, calibrate
 from mgae.serving.candidates import Neighbors
+from mgae.serving.explanations import Explainer, Why
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
     NewFeatures,
@@ -41,6 +53,7 @@ OnShare = Callable[[float], None]
 
 # Scores that are in memory at once while many heads are ranked.
 _SCORES_AT_ONCE = 1 << 24
+_MOST_HEADS = 512
 
 
 class Predictor:
@@ -56,6 +69,9 @@ class Predictor:
         nodes: its ids.
         exact_up_to: above so many nodes only candidates are ranked.
         num_candidates: how many of these.
+        verdict: whether the run's scores are worth using; None where nothing was measured.
+
+    It computes on the argument ``device``, as "cuda" or "auto"; without one where the method is.
     """
 
     def __init__(
@@ -66,37 +82,68 @@ class Predictor:
         calibrations: Calibrations | None = None,
         exact_up_to: int = 10_000,
         num_candidates: int = 500,
+        device: Device | None = None,
     ) -> None:
         self.method, self.config, self.graph = method.eval(), config, graph
+        where = device_of(method) if device is None else choose_device(device)
+        self._asked = on_device(method, where)
         self.calibrations = calibrations
         self.exact_up_to, self.num_candidates = exact_up_to, num_candidates
-        self.nodes = NodeIndex(graph.node_ids, graph.get("side_prefixes") or ())
+        self.texts: NodeTexts | None = graph.get("texts")
+        titles = None if self.texts is None else self.texts.titles
+        self.nodes = NodeIndex(graph.node_ids, graph.get("side_prefixes") or (), titles)
         self._answers = Answers(self.nodes, calibrations)
         self._message = message_graph(config, graph)
         self._file_notes: list[str] = []
+        self.verdict: Verdict | None = None
 
     @classmethod
-    def load(cls, run_dir: str | Path, run: int = 0) -> Predictor:
-        """Load a run directory; of several runs the one of this number."""
+    def load(cls, run_dir: str | Path, run: int = 0, device: Device | None = None) -> Predictor:
+        """Load a run directory; of several runs the one of this number.
+
+        ``device`` computes; without one that of the training, or if it is not here ``auto``.
+        """
         directory = RunDirectory.open(Path(run_dir)).run(run)
         config, graph = directory.config, directory.graph()
-        split = directory.split(graph, message_graph(config, graph))
+        message = message_graph(config, graph)
+        split = directory.split(graph, message)
         method = build_method(config, split.message, Generators(config.seed)["init"])
+        asked = on_device(method.eval(), device_again(device, config.train.device))
         directory.load_weights(method)
-        predictor = cls.of(method, config, graph, split)
-        directory.load_final_weights(method)
-        predictor._file_notes = directory.notes
+        if directory.has_calibrations:
+            calibrations = directory.calibrations()
+            directory.load_final_weights(method)
+        else:
+            measured = calibrating(asked, config, graph, message, split)
+            calibrations = None if measured is None else measured.found
+            if directory.load_final_weights(method) and measured is not None:
+                calibrations = measured.after_final_fit(asked, message)
+        predictor = cls(method, config, graph, calibrations)
+        verdict = directory.verdict
+        bad = [] if verdict is None or not verdict.is_bad else [f"verdict: {verdict.text}"]
+        predictor._file_notes = [*directory.notes, *bad]
+        predictor.verdict = verdict
         return predictor
-
-    @classmethod
-    def of(cls, method: Method, config: RunConfig, graph: Data, split: LinkSplit) -> Predictor:
-        """Take a trained method, and calibrate it on the validation pairs of its split."""
-        return cls(method, config, graph, calibrate(method, split))
 
     @property
     def calibration(self) -> Calibration | None:
         """Return how scores of links become probabilities; None without validation edges."""
         return None if self.calibrations is None else self.calibrations.links
+
+    @property
+    def rank_precision(self) -> list[float]:
+        """Return how many links of each rank from 1 are missing edges; none if nobody knows.
+
+        As their probability, it is said for a graph that lacks a tenth of its edges.
+        """
+        return [] if self.calibrations is None else list(self.calibrations.recommended.precision)
+
+    def recommended_probability(self, pairs: Tensor) -> Floats:
+        """Return the probability of pairs of numbers [2, n] as if each were recommended."""
+        if not pairs.size(1):
+            return np.empty(0)
+        scores = self._asked.rank_links(self._ranking.encoded, pairs)
+        return self._answers.of_ranks(scores)
 
     @property
     def num_nodes(self) -> int:
@@ -107,6 +154,18 @@ class Predictor:
     def node_ids(self) -> Sequence[Any]:
         """Return the user's ids, in the order of the embedding's rows."""
         return self.nodes.ids
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a checksum of the weights, the ids and the edges: the same, the same answers."""
+        digest = hashlib.sha256()
+        for name, value in sorted(self.method.state_dict().items()):
+            digest.update(name.encode() + value.detach().contiguous().numpy().tobytes())
+        if (prepared := self.graph.get("prepared")) is not None:
+            return digest.hexdigest() + str(prepared["digest"])
+        digest.update(repr(self.node_ids).encode())
+        digest.update(self.known_edges.edge_index.contiguous().numpy().tobytes())
+        return digest.hexdigest()
 
     @property
     def embeds(self) -> bool:
@@ -123,8 +182,36 @@ class Predictor:
         return self.nodes.knows(node)
 
     def find(self, text: str, limit: int = 10) -> list[Any]:
-        """Return ids that begin with a text, then those that contain it elsewhere."""
+        """Return ids whose text or title begins with a text, then those that contain it."""
         return self.nodes.find(text, limit)
+
+    def title(self, node: Any) -> str | None:
+        """Return what people call a node; None if it has no title."""
+        return self.nodes.title(self.nodes.position(node))
+
+    def attributes(self, node: Any) -> dict[str, str]:
+        """Return the attributes of a node that were kept for showing."""
+        number = self.nodes.position(node)
+        return {} if self.texts is None else self.texts.of_node(number)
+
+    def why(self, node: Any, others: Iterable[Any]) -> list[Why]:
+        """Return the reasons for links of a node to others, with what adds up to their scores.
+
+        The scores are those that `recommend` ranks by.
+        """
+        return self._explainer.why(self.nodes.position(node), self._numbers(others).tolist())
+
+    def why_scored(self, node: Any, others: Iterable[Any]) -> list[Why]:
+        """Do the same for the scores of `score_links`."""
+        return self._explainer.why(self.nodes.position(node), self._numbers(others).tolist(), False)
+
+    def score_parts(self, pairs: Tensor, ranking: bool = True) -> Parts:
+        """Return what adds up to the scores of pairs of numbers [2, n]."""
+        return self._asked.parts(self._ranking.encoded, pairs, ranking)
+
+    def cosines(self, number: int, others: Tensor) -> Tensor:
+        """Return the cosines [n] of a node's embedding with those of others, by their numbers."""
+        return self._unit[others] @ self._unit[number]
 
     def neighbors(self, node: Any) -> list[Any]:
         """Return the nodes it has an edge to; on a directed graph those it points to."""
@@ -136,7 +223,7 @@ class Predictor:
         return embedding.numpy().copy()
 
     def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
-        """Return logit and probability of each pair of ids."""
+        """Return logit and balanced probability of each pair of ids."""
         ends = [node for pair in pairs for node in ends_of(pair, "a pair")]
         return self.score_numbers(self._numbers(ends).view(-1, 2).t())
 
@@ -144,7 +231,7 @@ class Predictor:
         """Do the same for the nodes' numbers [2, n]."""
         if pairs.size(1) == 0:
             return self._answers.scores(torch.empty(0))
-        return self._answers.scores(self.method.score_links(self._ranking.encoded, pairs))
+        return self._answers.scores(self._asked.score_links(self._ranking.encoded, pairs))
 
     def recommend(
         self,
@@ -171,8 +258,9 @@ class Predictor:
         tails = None if among is None else torch.unique(self._numbers(among))
         if edge_type is not None:
             (ranked,) = self._ranked_by_type(head, k, exclude_known, edge_type, tails)
-        else:
-            (ranked,) = self._ranked(head, k, exclude_known, exact, tails)
+            # The scores of one type are not those that were measured.
+            return self._answers.recommendations(ranked, calibrated=False)
+        (ranked,) = self._ranked(head, k, exclude_known, exact, tails)
         return self._answers.recommendations(ranked)
 
     def _ranked_by_type(
@@ -201,20 +289,43 @@ class Predictor:
         exact: bool | None = None,
         on_share: OnShare = lambda share: None,
         among: Iterable[Any] | None = None,
+        nodes: Iterable[Any] | None = None,
+        start: int = 0,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the likeliest links of every node, some nodes at a time.
 
         Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
-        ``on_share`` gets the share that is done; ``among`` are the only nodes to recommend.
+
+        Args:
+            k, exclude_known, exact: as `recommend` has them.
+            on_share: called with the share that is done.
+            among: the only nodes to recommend.
+            nodes: those that get recommendations, instead of all.
+            start: leave out so many of them, which have theirs.
         """
+        everyone = torch.arange(self.num_nodes) if nodes is None else self._numbers(nodes)
+        for end, batch in self.recommend_from(start, everyone, k, exclude_known, exact, among):
+            yield batch
+            on_share(end / len(everyone))
+
+    def recommend_from(
+        self,
+        start: int,
+        heads: Tensor,
+        k: int,
+        exclude_known: bool = True,
+        exact: bool | None = None,
+        among: Iterable[Any] | None = None,
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield the recommendations of ``heads[start:]``, each batch after the place behind it."""
         require_positive("k", k)
-        at_once = max(1, min(256, _SCORES_AT_ONCE // self.num_nodes))
         tails = None if among is None else torch.unique(self._numbers(among))
-        for start in range(0, self.num_nodes, at_once):
-            heads = torch.arange(start, min(start + at_once, self.num_nodes))
-            ranked = self._ranked(heads, k, exclude_known, exact, tails)
-            yield self._answers.batch(heads, ranked)
-            on_share(int(heads[-1] + 1) / self.num_nodes)
+        scored = self.num_nodes if tails is not None or self.ranks_all(exact) else self._count(k)
+        at_once = max(1, min(_MOST_HEADS, _SCORES_AT_ONCE // scored))
+        for first in range(start, len(heads), at_once):
+            some = heads[first : first + at_once]
+            ranked = self._ranked(some, k, exclude_known, exact, tails)
+            yield first + len(some), self._answers.batch(some, ranked)
 
     def recall(self, k: int = 10, sample: int = 50, seed: int = 0) -> float:
         """Return the mean share of the best ``k`` of all nodes that are among the candidates.
@@ -260,7 +371,7 @@ class Predictor:
         require_inductive(self.method)
         other = checked(graph)
         require_same_features(self.graph, other)
-        return self.method.embed(message_graph(self.config, other)).detach().numpy()
+        return self._asked.embed(message_graph(self.config, other)).detach().numpy()
 
     def with_new(
         self, features: Any, edges: Iterable[tuple[Any, Any]] = (), side: Any = None
@@ -330,13 +441,13 @@ class Predictor:
 
     @cached_property
     def _ranking(self) -> Ranking:
-        encoded = self.method.encode(self._message)
+        encoded = self._asked.encode(self._message)
         neighbors = Neighbors(self.known_edges)
         listed = self.method.shortlists and self._message.undirected
         known = self.graph.get("negatives")
         ruled_out = None if known is None else self._neighbors_by(known)
         return Ranking(
-            self.method,
+            self._asked,
             encoded,
             neighbors,
             self.num_nodes,
@@ -345,6 +456,10 @@ class Predictor:
             ruled_out,
             self._message.sides,
         )
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        return Explainer(self)
 
     def _neighbors_by(self, pairs: Tensor) -> Neighbors:
         """Return the nodes that each node is paired with in ``pairs`` [2, n]."""
@@ -359,7 +474,7 @@ class Predictor:
 
     @cached_property
     def _embedding(self) -> Tensor:
-        return self.method.embed(self._message).detach()
+        return self._asked.embed(self._message).detach()
 
     @cached_property
     def _unit(self) -> Tensor:

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from mgae.core.methods.base import Method
-from mgae.core.methods.relational import RelationalAutoencoder
 from mgae.core.sides import Sides
 from mgae.serving.candidates import Candidates, Neighbors
 
@@ -65,7 +64,6 @@ class Ranking:
         if kind is None:
             scores = self.method.score_tails(self.encoded, heads, tails)
         else:
-            assert isinstance(self.method, RelationalAutoencoder)
             scores = self.method.score_typed_tails(self.encoded, heads, tails, kind)
         return [
             self._best(head, tails, row, k, exclude_known)
@@ -89,10 +87,11 @@ class Ranking:
         """Return the best ``k`` for each of ``heads`` [h], of ``count`` candidates."""
         if self.listed:
             return self._of_shortlists(heads, k)
-        return [
-            self.exact(head.view(1), k, exclude_known, tails)[0]
-            for head, tails in zip(heads, self.candidates.of(heads, count), strict=True)
-        ]
+        which, tails = self.candidates.of(heads, count)
+        kept = ~self._left_out(heads[which], tails, exclude_known)
+        which, tails = which[kept], tails[kept]
+        scores = self.method.rank_links(self.encoded, torch.stack([heads[which], tails]))
+        return best_of_each(which, tails, scores, len(heads), k)
 
     def _of_shortlists(self, heads: Tensor, k: int) -> list[Ranked]:
         """Return the best ``k`` of each shortlist, or of all nodes where a list is too short."""
@@ -125,15 +124,20 @@ class Ranking:
     def _best(
         self, head: int, tails: Tensor, scores: Tensor, k: int, exclude_known: bool
     ) -> Ranked:
-        left_out = tails == head
-        if self.sides is not None and int(self.sides.of[head]) >= 0:
-            left_out |= ~self.sides.across(torch.tensor(head), tails)
-        if self.ruled_out is not None:
-            left_out |= torch.isin(tails, self.ruled_out.of(head))
-        if exclude_known:
-            left_out |= torch.isin(tails, self.neighbors.of(head))
+        left_out = self._left_out(torch.full_like(tails, head), tails, exclude_known)
         kept = (~left_out).nonzero().squeeze(1)
         return best(tails[kept], scores[kept], k)
+
+    def _left_out(self, heads: Tensor, tails: Tensor, exclude_known: bool) -> Tensor:
+        """Return which pairs [n] are never recommended."""
+        left_out = tails == heads
+        if self.sides is not None:
+            left_out |= ~self.sides.across(heads, tails) & (self.sides.of[heads] >= 0)
+        if self.ruled_out is not None:
+            left_out |= self.ruled_out.join(heads, tails)
+        if exclude_known:
+            left_out |= self.neighbors.join(heads, tails)
+        return left_out
 
 
 def best(nodes: Tensor, scores: Tensor, k: int) -> Ranked:
@@ -148,3 +152,18 @@ def best(nodes: Tensor, scores: Tensor, k: int) -> Ranked:
         nodes, scores = nodes[near], scores[near]
     order = torch.from_numpy(np.argsort(-scores.numpy(), kind="stable")[:k])
     return Ranked(nodes[order], scores[order])
+
+
+def best_of_each(which: Tensor, nodes: Tensor, scores: Tensor, count: int, k: int) -> list[Ranked]:
+    """Do the same for ``count`` heads; ``which`` [n] says whose each of the nodes [n] is.
+
+    >>> both = best_of_each(torch.tensor([0, 0, 2]), torch.tensor([5, 6, 7]), torch.ones(3), 3, 1)
+    >>> [ranked.nodes.tolist() for ranked in both]
+    [[5], [], [7]]
+    """
+    order = torch.from_numpy(np.lexsort((-scores.numpy(), which.numpy())))
+    which, nodes, scores = which[order], nodes[order], scores[order]
+    lengths = torch.bincount(which, minlength=count)
+    kept = torch.arange(len(which)) - (lengths.cumsum(0) - lengths)[which] < k
+    parts = lengths.clamp(max=k).tolist()
+    return list(map(Ranked, nodes[kept].split(parts), scores[kept].split(parts)))

@@ -9,14 +9,20 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import copy
 from typing import Any
 
+import pyarrow as pa
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from mgae.data.nodetexts import NodeTexts
+from mgae.evaluation.verdict import Verdict
 from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
+from tests.conftest import toy_data
+from tests.serving.test_predictor import fitted
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 MOST_SECONDS = 30  # a busy machine is slow, and not wrong
@@ -216,6 +222,24 @@ def test_an_unknown_node_is_told_and_the_way_back_shown(browser: Browser, addres
     page.close()
 
 
+def test_scores_that_should_not_be_used_are_said_to_be(
+    browser: Browser, predictor: Predictor
+) -> None:
+    judged = copy(predictor)
+    text = "not worth it here: use L3 (AUC 90.0 against our 80.0)"
+    judged.verdict = Verdict("worse", text, "auc", 100, 80.0, (75.0, 85.0), "l3", 90.0)
+    with served(create_app(judged, test={"auc": 80.0})) as address:
+        page = browser.new_page()
+        page.goto(address)
+        shown = page.locator("#panel .verdict.worse")
+        expect(shown).to_have_text(f"N{text[1:]}.")
+        expect(page.locator("#panel .figures")).to_have_count(0)
+        page.goto(f"{address}/#node=n20")
+        expect(page.locator("#panel [data-list=recommended]")).to_be_visible()
+        expect(shown).to_have_count(1)
+        page.close()
+
+
 def test_the_api_is_described_without_a_cdn(browser: Browser, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}/docs")
@@ -236,3 +260,25 @@ def test_a_guarded_page_asks_for_the_token(browser: Browser, predictor: Predicto
         expect(page.locator("#panel h1")).to_have_text("data")
         assert "correct" not in page.url
         page.close()
+
+
+def test_titles_are_searched_shown_and_explained(browser: Browser) -> None:
+    data = toy_data(num_nodes=30, num_edges=80)
+    titles = pa.array([f"Person {number}" for number in range(29)] + [None])
+    data.texts = NodeTexts(titles, {"town": pa.array(["Graz", "Linz"] * 15)})
+    with served(create_app(fitted(data))) as at:
+        context = browser.new_context(viewport={"width": 1280, "height": 800})
+        page = context.new_page()
+        page.goto(at)
+        search(page, "person 7")
+        assert page.locator("#suggestions li").all_inner_texts()[0].startswith("Person 7")
+        page.keyboard.press("Enter")
+        expect(page.locator("#panel h1")).to_have_text("Person 7")
+        expect(page.locator("[data-name=facts]")).to_have_text("7 · town: Linz")
+        expect(page.locator("[data-list=recommended] a .id").first).to_contain_text("Person ")
+        assert page.evaluate("window.mgae.map.about(4)") == "Person 4 · Graz"
+        assert page.evaluate("window.mgae.map.title(29)") == "29"
+        page.get_by_role("button", name="Why these?").click()
+        expect(page.locator("[data-list=recommended] .reason")).to_have_count(10)
+        expect(page.locator(".reason").first).to_contain_text("= score ")
+        context.close()

@@ -35,6 +35,7 @@ def test_nodes_are_found_by_a_part_of_their_id(client: TestClient) -> None:
     assert client.get("/nodes", params={"query": "n1", "limit": 3}).json() == {
         "query": "n1",
         "nodes": ["n11", "n12", "n13"],
+        "titles": [None, None, None],
     }
     assert client.get("/nodes", params={"query": "zoë & å"}).json()["nodes"] == ["Zoë & Åse"]
     assert client.get("/nodes", params={"query": "nobody"}).json()["nodes"] == []
@@ -47,16 +48,30 @@ def test_a_node_of_any_name_has_its_three_pages(
     neighbors = predictor.neighbors(node)
     assert client.get(path(node)).json() == {
         "node": node,
+        "title": None,
+        "attributes": {},
         "degree": len(neighbors),
         "neighbors": neighbors,
+        "neighbor_titles": [None] * len(neighbors),
     }
     links = client.get(path(node, "/recommendations", "k=4")).json()
     assert links["node"] == node
     expected = [(link.node, link.score, link.probability) for link in predictor.recommend(node, 4)]
-    assert [tuple(link.values()) for link in links["recommendations"]] == expected
+    keys = ("node", "score", "probability")
+    assert [tuple(map(link.get, keys)) for link in links["recommendations"]] == expected
     assert not {link["node"] for link in links["recommendations"]} & {node, *neighbors}
     near = client.get(path(node, "/similar", "k=2")).json()["similar"]
-    assert [tuple(row.values()) for row in near] == predictor.similar(node, 2)
+    assert [(row["node"], row["cosine"]) for row in near] == predictor.similar(node, 2)
+
+
+def test_reasons_come_on_demand_and_add_up(client: TestClient) -> None:
+    plain = client.get(path("n20", "/recommendations", "k=3")).json()["recommendations"]
+    assert [link["why"] for link in plain] == [None] * 3
+    asked = client.get(path("n20", "/recommendations", "k=3&why=true")).json()["recommendations"]
+    for link in asked:
+        total = sum(part["value"] for part in link["why"]["contributions"])
+        assert total == pytest.approx(link["score"], abs=1e-4)
+        assert link["why"]["sentence"].endswith(".")
 
 
 def test_only_so_many_neighbors_are_listed(client: TestClient, predictor: Predictor) -> None:
@@ -81,7 +96,7 @@ def test_pairs_are_scored_in_their_order(client: TestClient, predictor: Predicto
     answer = client.post("/score", json={"pairs": pairs}).json()["scores"]
     expected = predictor.score_links(pairs)
     assert [row["score"] for row in answer] == expected.logit.tolist()
-    assert [row["probability"] for row in answer] == expected.probability.tolist()
+    assert [row["balanced_probability"] for row in answer] == expected.balanced_probability.tolist()
     assert client.post("/score", json={"pairs": []}).json() == {"scores": []}
 
 

@@ -7,23 +7,14 @@ import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 from schemathesis import Case, GenerationMode
-from schemathesis.checks import not_a_server_error
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-)
+from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
 
-CHECKS = [
-    not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_schema_conformance,
-]
-
+# All checks but one: no schema can say which texts are ids of this graph, so that a request may
+# have its form and be refused.
+EXCLUDED = [positive_data_acceptance]
 
 # Few, for the sake of the suite; 150 of each found nothing either.
 EXAMPLES = 12
@@ -56,6 +47,6 @@ def _try(cases: SearchStrategy[Case]) -> None:
         suppress_health_check=list(HealthCheck),
     )
     def holds(case: Case) -> None:
-        case.call_and_validate(checks=CHECKS)
+        case.call_and_validate(excluded_checks=EXCLUDED)
 
     holds()

@@ -15,7 +15,7 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
-from mgae.data.datasets.catalogue import statistics
+from mgae.data.datasets.loading import statistics
 from mgae.runs.results import RunResult
 from mgae.serving.maps import NodeMap
 from mgae.serving.predictor import Predictor
@@ -131,10 +131,18 @@ def _info(predictor: Predictor, node_map: NodeMap | None, test: dict[str, float]
         embedding_width=width,
         exact=predictor.ranks_all(),
         test=test,
+        verdict=_worth(predictor),
         notes=predictor.notes,
         limits=shapes.LIMITS,
         version=__version__,
     )
+
+
+def _worth(predictor: Predictor) -> shapes.Worth | None:
+    verdict = predictor.verdict
+    if verdict is None:
+        return None
+    return shapes.Worth(kind=verdict.kind, text=verdict.text, warning=verdict.is_bad)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 READ_SECONDS = 30  # for all of a request, its body too
+NEW_SECONDS = 1  # for the request of a connection that was made just before the service stops
 GRACE_SECONDS = 5  # for requests that are being answered when the service stops
 
 
@@ -19,6 +20,7 @@ class PatientProtocol(H11Protocol):
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _ending = False
 
     def connection_made(self, transport: Any) -> None:
         """Wait for the first request."""
@@ -28,7 +30,21 @@ class PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take what has come, and go on waiting if that is not all."""
         super().data_received(data)
+        if self._ending and self.cycle is not None:
+            self.cycle.keep_alive = False
         self._watch()
+
+    def shutdown(self) -> None:
+        """Close the connection, but let a new one send its request: its client knows of no end."""
+        if self.cycle is not None:
+            return super().shutdown()
+        self._ending = True
+        self.loop.call_later(NEW_SECONDS, self._close_unasked)
+        return None
+
+    def _close_unasked(self) -> None:
+        if self.cycle is None:
+            self._give_up()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
 from mgae.core.errors import GraphError
@@ -27,6 +29,7 @@ Count = Annotated[int, Query(ge=1, le=shapes.MOST_K, description="how many")]
 Exact = Annotated[
     bool | None, Query(description="rank all nodes, or candidates only; absent: by size")
 ]
+Reasons = Annotated[bool, Query(description="say why, with what adds up to each score")]
 Most = Annotated[
     int, Query(ge=0, le=shapes.MOST_NEIGHBORS, description="neighbors to list at most")
 ]
@@ -48,15 +51,24 @@ def _add_lookups(router: APIRouter, predictor: Predictor, info: shapes.Info) -> 
     def _info() -> shapes.Info:
         return info
 
-    @router.get("/nodes", summary="Find nodes by a part of their id")
+    @router.get("/nodes", summary="Find nodes by a part of their id or title")
     def _find(query: Text = "", limit: Some = 10) -> shapes.Found:
-        return shapes.Found(query=query, nodes=predictor.find(query, limit))
+        found = predictor.find(query, limit)
+        return shapes.Found(query=query, nodes=found, titles=list(map(predictor.title, found)))
 
     @router.get("/nodes/{id}", summary="A node and its neighbors", responses=documented(404))
     def _node(id: Id, limit: Most = 100) -> shapes.Node:
         node = _known(predictor, id)
         neighbors = predictor.neighbors(node)
-        return shapes.Node(node=node, degree=len(neighbors), neighbors=neighbors[:limit])
+        shown = neighbors[:limit]
+        return shapes.Node(
+            node=node,
+            title=predictor.title(node),
+            attributes=predictor.attributes(node),
+            degree=len(neighbors),
+            neighbors=shown,
+            neighbor_titles=list(map(predictor.title, shown)),
+        )
 
 
 def _add_rankings(router: APIRouter, predictor: Predictor) -> None:
@@ -65,10 +77,18 @@ def _add_rankings(router: APIRouter, predictor: Predictor) -> None:
         summary="New links of a node, the likeliest first",
         responses=documented(404),
     )
-    def _recommendations(id: Id, k: Count = 10, exact: Exact = None) -> shapes.Recommendations:
+    def _recommendations(
+        id: Id, k: Count = 10, exact: Exact = None, why: Reasons = False
+    ) -> shapes.Recommendations:
         node = _known(predictor, id)
         links = _links(predictor.recommend(node, k, exact=exact))
-        return shapes.Recommendations(node=node, recommendations=links)
+        if why:
+            reasons = predictor.why(node, [link.node for link in links])
+            for link, reason in zip(links, reasons, strict=True):
+                link.why = shapes.Why.model_validate(asdict(reason))
+        return shapes.Recommendations(
+            node=node, recommendations=links, rank_precision=predictor.rank_precision[:k]
+        )
 
     @router.get(
         "/nodes/{id}/similar",
@@ -78,7 +98,8 @@ def _add_rankings(router: APIRouter, predictor: Predictor) -> None:
     def _similar(id: Id, k: Count = 10) -> shapes.Similar:
         node = _known(predictor, id)
         near = [
-            shapes.Near(node=other, cosine=value) for other, value in predictor.similar(node, k)
+            shapes.Near(node=other, title=predictor.title(other), cosine=value)
+            for other, value in predictor.similar(node, k)
         ]
         return shapes.Similar(node=node, similar=near)
 
@@ -87,10 +108,10 @@ def _add_posts(router: APIRouter, predictor: Predictor) -> None:
     @router.post("/score", summary="How likely links are", responses=documented(400, 413))
     def _score(asked: shapes.Pairs) -> shapes.Scores:
         scores = predictor.score_links(asked.pairs)
-        columns = scores.logit.tolist(), scores.probability.tolist()
+        columns = scores.logit.tolist(), scores.balanced_probability.tolist()
         return shapes.Scores(
             scores=[
-                shapes.PairScore(source=u, target=v, score=s, probability=shapes.plain(p))
+                shapes.PairScore(source=u, target=v, score=s, balanced_probability=shapes.plain(p))
                 for (u, v), s, p in zip(asked.pairs, *columns, strict=True)
             ]
         )
@@ -131,9 +152,16 @@ def _add_map(router: APIRouter, predictor: Predictor, node_map: NodeMap | None) 
 
 
 def _map(predictor: Predictor, node_map: NodeMap) -> shapes.Map:
+    texts, some = predictor.texts, pa.array(node_map.nodes)
+    columns = {} if texts is None else texts.attributes
+    attributes = {name: column.take(some).to_pylist() for name, column in columns.items()}
     x, y = (node_map.xy * _SCALE).round().astype(int).T.tolist()
     return shapes.Map(
         nodes=[predictor.node_ids[number] for number in node_map.nodes.tolist()],
+        titles=None
+        if texts is None or texts.titles is None
+        else texts.titles.take(some).to_pylist(),
+        attributes=attributes,
         x=x,
         y=y,
         group=node_map.groups.tolist(),
@@ -155,7 +183,12 @@ def _known(predictor: Predictor, segment: str) -> Any:
 def _links(recommended: list[Recommendation]) -> list[shapes.Link]:
     _require_finite(np.array([link.score for link in recommended]))
     return [
-        shapes.Link(node=link.node, score=link.score, probability=shapes.plain(link.probability))
+        shapes.Link(
+            node=link.node,
+            title=link.title,
+            score=link.score,
+            probability=shapes.plain(link.probability),
+        )
         for link in recommended
     ]
 

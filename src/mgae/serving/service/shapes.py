@@ -44,6 +44,14 @@ class Health(BaseModel):
     status: str = "ok"
 
 
+class Worth(BaseModel):
+    """Whether the run's scores are worth using."""
+
+    kind: str = Field(description="better, level, worse, chance, unclear or alone")
+    text: str = Field(description="the verdict in a sentence")
+    warning: bool = Field(description="whether the scores should not be used")
+
+
 class Info(BaseModel):
     """What is served."""
 
@@ -58,32 +66,72 @@ class Info(BaseModel):
     embedding_width: int | None = Field(description="null if the method has no embeddings")
     exact: bool = Field(description="whether all nodes are ranked, or candidates only")
     test: dict[str, float] = Field(description="the run's test figures, in percent")
+    verdict: Worth | None = Field(description="null if nothing was measured")
     notes: list[str]
     limits: dict[str, int]
     version: str
 
 
 class Found(BaseModel):
-    """Ids that begin with the query or contain it."""
+    """Nodes whose id or title begins with the query or contains it."""
 
     query: str
     nodes: list[KnownId]
+    titles: list[str | None] = Field(description="of the nodes; null without one")
 
 
 class Node(BaseModel):
     """A node and whom it is joined to; only the first neighbors, in their order."""
 
     node: KnownId
+    title: str | None
+    attributes: dict[str, str]
     degree: int
     neighbors: list[KnownId]
+    neighbor_titles: list[str | None] = Field(description="of the neighbors; null without one")
+
+
+class NamedNode(BaseModel):
+    """A node with its title, if it has one."""
+
+    node: KnownId
+    title: str | None
+    cosine: float | None = Field(description="of a similar node; else null")
+
+
+class Contribution(BaseModel):
+    """What one part adds to a score."""
+
+    source: str = Field(description="link or rank output, column, network, or score")
+    about: str
+    value: float
+
+
+class Why(BaseModel):
+    """Why a link is recommended; the contributions add up to its score."""
+
+    sentence: str
+    common: list[NamedNode] = Field(description="neighbors in common, the rarest first")
+    num_common: int
+    paths: int = Field(description="of length 3")
+    distance: int | None = Field(description="steps between the two; null without a path")
+    attributes: dict[str, str] = Field(description="in which the two agree")
+    feature: str | None = Field(description="the rarest that both have")
+    similar: NamedNode | None = Field(description="the neighbor that the other is most like")
+    contributions: list[Contribution]
 
 
 class Link(BaseModel):
     """A node that may be joined to the one asked about."""
 
     node: KnownId
+    title: str | None
     score: float = Field(description="the logit")
-    probability: float | None = Field(description="calibrated; null without validation edges")
+    probability: float | None = Field(
+        description="of a missing edge if the graph lacks a tenth of its edges; null without "
+        "validation edges"
+    )
+    why: Why | None = Field(None, description="with why=true, of a known node")
 
 
 class Recommendations(BaseModel):
@@ -91,12 +139,16 @@ class Recommendations(BaseModel):
 
     node: KnownId
     recommendations: list[Link]
+    rank_precision: list[float] = Field(
+        description="of all links of each rank the share that are missing edges, on the same terms"
+    )
 
 
 class Near(BaseModel):
     """A node whose embedding points the same way."""
 
     node: KnownId
+    title: str | None
     cosine: float
 
 
@@ -121,7 +173,9 @@ class PairScore(BaseModel):
     source: KnownId
     target: KnownId
     score: float
-    probability: float | None
+    balanced_probability: float | None = Field(
+        description="of an edge where edges and other pairs are equally many"
+    )
 
 
 class Scores(BaseModel):
@@ -173,6 +227,8 @@ class Map(BaseModel):
     """Coordinates of nodes on a plane, columns of equal length."""
 
     nodes: list[KnownId]
+    titles: list[str | None] | None = Field(description="null if no node has one")
+    attributes: dict[str, list[str | None]] = Field(description="by name, of the nodes")
     x: list[int] = Field(description="0 to 65535")
     y: list[int] = Field(description="0 to 65535, upwards")
     group: list[int] = Field(description="an index into groups, or -1")

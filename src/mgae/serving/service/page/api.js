@@ -37,3 +37,7 @@ export function element(tag, attributes = {}, ...children) {
   made.append(...children.filter((child) => child !== null));
   return made;
 }
+
+// A node as people read it: its title with the id behind it, or the id alone.
+export const named = (id, title) =>
+  title ? [title, element("span", { class: "key-id soft" }, String(id))] : [String(id)];

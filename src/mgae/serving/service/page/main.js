@@ -33,7 +33,7 @@ async function show() {
     ]);
     clearTimeout(waiting);
     if (turn !== latest) return; // another node was chosen meanwhile
-    panel.node(node, recommended.recommendations, similar && similar.similar);
+    panel.node(node, recommended, similar && similar.similar);
     map.select(node.node, node.neighbors, recommended.recommendations.map((link) => link.node));
     if (map.count) at("map-note").textContent = "solid: neighbors · dashed: recommended";
   } catch (error) {
@@ -57,6 +57,7 @@ async function loadMap() {
 async function start() {
   try {
     info = await get("/info");
+    panel.worth = info.verdict;
     at("graph-name").textContent = info.graph;
     await loadMap();
   } catch (error) {

@@ -32,6 +32,16 @@ export class NodeMap {
     return this.places.get(String(id)) ?? -1;
   }
 
+  title(n) {
+    return this.data.titles?.[n] ?? String(this.data.nodes[n]);
+  }
+
+  // What is said of a dot: its title, and the attributes that were kept for that.
+  about(n) {
+    const values = Object.values(this.data.attributes).map((column) => column[n]);
+    return [this.title(n), ...values.filter(Boolean)].join(" · ");
+  }
+
   group(id) {
     return this.data?.group[this.place(id)] ?? -1;
   }
@@ -206,7 +216,7 @@ export class NodeMap {
   label(n) {
     const { context } = this;
     const [x, y] = this.screen(n);
-    const id = String(this.data.nodes[n]);
+    const id = this.title(n);
     const text = id.length > 40 ? `${id.slice(0, 39)}…` : id;
     context.font = '600 14px system-ui, "Noto Sans", "DejaVu Sans", sans-serif';
     const half = context.measureText(text).width / 2;
@@ -243,7 +253,7 @@ export class NodeMap {
     this.tip.hidden = n < 0;
     if (n >= 0) {
       const [left, top] = this.screen(n);
-      this.tip.textContent = this.data.nodes[n];
+      this.tip.textContent = this.about(n);
       Object.assign(this.tip.style, { left: `${left}px`, top: `${top}px` });
     }
     if (n !== this.hovered) {

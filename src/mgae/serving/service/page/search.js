@@ -1,5 +1,5 @@
 // The search box with its suggestions: a combobox as the ARIA practices describe it.
-import { element, get } from "./api.js";
+import { element, get, named } from "./api.js";
 
 const WAIT = 100;
 
@@ -27,18 +27,18 @@ export class Search {
     try {
       const path = `/nodes?query=${encodeURIComponent(query)}&limit=12`;
       const answer = await get(path, { signal: this.asked.signal });
-      this.show(answer.nodes);
+      this.show(answer.nodes, answer.titles);
     } catch (error) {
       if (error.name !== "AbortError") this.say(error.message);
     }
   }
 
-  show(nodes) {
+  show(nodes, titles) {
     this.found = nodes;
     this.active = nodes.length ? 0 : -1;
-    if (!nodes.length) return this.say("No node has that in its id.");
+    if (!nodes.length) return this.say("No node has that in its id or title.");
     this.list.replaceChildren(
-      ...nodes.map((id, n) => element("li", { role: "option", id: `option-${n}` }, String(id))),
+      ...nodes.map((id, n) => element("li", { role: "option", id: `option-${n}` }, ...named(id, titles[n]))),
     );
     this.open();
   }
