@@ -76,7 +76,7 @@ class PartSettings(Settings):
 
 def _first_problem(settings: type[Settings], error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
-    names = [str(step) for step in problem["loc"]]
+    names = [_key(str(step)) for step in problem["loc"]]
     path = ".".join([settings.section, *names] if settings.section else names)
     if problem["type"] == "extra_forbidden":
         known = [path[: -len(names[-1])] + name for name in settings.model_fields]
@@ -92,6 +92,11 @@ def _first_problem(settings: type[Settings], error: ValidationError) -> str:
         )
     path = path.removesuffix("".join(f".{name}" for name in names[1:]))  # pydantic's own steps
     return f"{path} must be {allowed_values(field)}, got {shown(problem['input'])}"
+
+
+def _key(name: str) -> str:
+    """Return a key as a line shows it: a strange one in quotes."""
+    return name if name.isprintable() and len(name) <= _MOST_SHOWN else shown(name)
 
 
 def allowed_values(field: FieldInfo) -> str:

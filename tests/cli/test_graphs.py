@@ -173,3 +173,22 @@ def test_the_mirror_serves_real_data(capsys: pytest.CaptureFixture[str], shared_
         "val_negatives": 101882,
         "test_negatives": 95599,
     }
+
+
+def test_inspect_takes_settings_of_the_input_and_refuses_those_of_training(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "edges.csv"
+    path.write_text("user,item,when\nann,bob,1\nbob,cy,2\n", encoding="utf-8")
+    nodes = {}
+    for header in ("auto", "no"):
+        with pytest.raises(SystemExit, match="0"):
+            main(["inspect", str(path), "--set", f"input.header={header}", "--json"])
+        inspected = json.loads(capsys.readouterr().out)
+        nodes[header] = inspected["nodes"]
+        hinted = any("--time-column when would read" in note for note in inspected["notes"])
+        assert hinted is (header == "auto")
+    assert nodes == {"auto": 3, "no": 5}
+    with pytest.raises(SystemExit, match="2"):
+        main(["inspect", str(path), "--set", "train.epochs=3"])
+    assert "--set train is for training" in capsys.readouterr().err

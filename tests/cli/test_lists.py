@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
+import torch
 
+from mgae.cli import doctor
 from mgae.cli.app import main
 from mgae.cli.printing import result_table
 from mgae.registry import DATASETS, METHODS
@@ -35,6 +39,46 @@ def test_every_method_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows if row["what"] == "method"] == METHODS.names()
     assert {row["what"] for row in rows} == {"method", "mask", "encoder", "decoder", "loss"}
+
+
+def test_every_setting_is_listed_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["settings", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    listed = {row["name"] for row in rows}
+    config = RunConfig(graph="my.csv").model_dump()
+    for section in ("input", "features", "split", "train", "evaluation", "mask", "encoder"):
+        assert {f"{section}.{name}" for name in config[section] if name != "module"} <= listed
+    (heads,) = (row for row in rows if row["name"] == "encoder.heads")
+    assert heads["default"] == "4" and heads["kinds"] == ["gat"]
+
+
+def test_one_section_and_a_wrong_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["settings", "mask"]) == 0
+    shown = capsys.readouterr().out
+    assert "mask.ratio = 0.7\n    share ω of the edges that is hidden; a number in [0, 1)" in shown
+    assert "train." not in shown
+    assert call(["settings", "maks"]) == 2
+    assert "did you mean mask?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("least, code", [(50.0, 0), (100.0, 1)])
+def test_the_doctor_trains(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, least: float, code: int
+) -> None:
+    monkeypatch.setattr(doctor, "_LEAST_AUC", least)
+    assert call(["doctor", "--json"]) == code
+    rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)}
+    assert rows["self-test"]["ok"] is (code == 0)
+    assert torch.__version__ in rows["versions"]["value"]
+
+
+@pytest.mark.parametrize("command", ["methods", "datasets", "settings"])
+def test_a_list_does_not_wait_for_torch(command: str) -> None:
+    code = (
+        f"import sys; from mgae.cli.app import main\ntry: main([{command!r}])\nexcept SystemExit: "
+    )
+    code += "sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -75,6 +75,11 @@ def test_recommendations_are_ids_of_the_file_and_no_neighbors(folder: Path) -> N
     scores = [row["score"] for row in answer["recommendations"]]
     assert scores == sorted(scores, reverse=True)
     assert all(0 < row["probability"] < 1 for row in answer["recommendations"])
+    assert len(answer["rank_precision"]) == 5
+    printed = mgae("recommend", "run", "--node", "C of Graz", "-k", "3", cwd=folder).stdout
+    shares = ", ".join(f"{round(100 * share)}%" for share in answer["rank_precision"][:3])
+    assert "if a tenth of the edges is missing from the graph" in printed
+    assert printed.rstrip().endswith(f"so many are: {shares}")
 
 
 @pytest.mark.parametrize("way", ["--exact", "--fast"])
@@ -93,7 +98,9 @@ def test_all_recommendations_in_a_file(
 def test_known_links_may_be_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("recommend", folder / "run", "--node", "A of Ulm", "-k", 23, "--known")
     _, printed, _ = call(capsys, *arguments)
-    assert {line[:9].strip() for line in printed.splitlines()[1:]} == set(people()) - {"A of Ulm"}
+    *rows, meaning = printed.splitlines()[1:]
+    assert {line[:9].strip() for line in rows} == set(people()) - {"A of Ulm"}
+    assert meaning.startswith("probability: ")
 
 
 def test_pairs_are_scored_under_their_own_names(
@@ -111,7 +118,7 @@ def test_pairs_are_scored_under_their_own_names(
         rows = list(csv.DictReader(stream))
     assert [(row["who"], row["whom"]) for row in rows] == pairs
     assert float(rows[0]["score"]) > float(rows[1]["score"])
-    assert float(rows[0]["probability"]) > float(rows[1]["probability"])
+    assert float(rows[0]["balanced_probability"]) > float(rows[1]["balanced_probability"])
 
 
 def test_embeddings_in_every_format(

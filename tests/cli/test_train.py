@@ -41,6 +41,47 @@ def test_training_ends_in_a_table_beside_the_papers_figures(tmp_path: Path) -> N
     assert (tmp_path / "runs/cora-links-mgae-gcn/metrics.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "beside"),
+    [("", ["combined"]), ("cora --seed 3 --runs 2", ["combined"]), ("cora --no-recipe", [])]
+    + [
+        (f"cora {option}", [])
+        for option in ("--epochs 9", "--encoder sage", "--set train.epochs=9")
+    ]
+    + [("citeseer", []), ("cora --task nodes", [])],
+)
+def test_the_plain_command_has_the_default_recipe_beside(
+    tmp_path: Path, monkeypatch: Any, arguments: str, beside: list[str]
+) -> None:
+    """The embedded graph alone, and only if no setting was given."""
+    asked: list[Any] = []
+
+    def stop(settings: Any, *given: Any, **options: Any) -> None:
+        asked.append(settings)
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("mgae.runs.pipeline.run", stop)
+    with pytest.raises(SystemExit):
+        main(["train", *arguments.split()])
+    assert list(asked[0].evaluation.beside) == beside
+
+
+def test_a_method_beside_has_a_row_and_stays_when_the_run_is_measured_again(
+    tmp_path: Path, capsys: Any
+) -> None:
+    settings = [*SMALL, "--set", 'evaluation.beside=["spectral"]']
+    run = str(tmp_path / "run")
+    for command in (["train", "cora", *settings, "--epochs", "1", "--out", run], ["evaluate", run]):
+        with pytest.raises(SystemExit):
+            main([*command, "--json"])
+        told = json.loads(capsys.readouterr().out)
+        assert told["beside"]["spectral"]["auc"]["mean"] > 60
+    with pytest.raises(SystemExit):
+        main(["evaluate", run])
+    assert "spectral (default recipe)" in " ".join(capsys.readouterr().out.split())
+
+
 def test_json_is_one_object_and_nothing_else(tmp_path: Path) -> None:
     arguments = ["train", "cora", "--json", "--runs", "2", "--seed", "3", "--encoder", "sage"]
     done = mgae(*arguments, *SMALL, "--set", "train.epochs=2", cwd=tmp_path)

@@ -11,7 +11,19 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import comparing, graphs, reproducing, service, serving, training
+from mgae.cli import (
+    comparing,
+    doctor,
+    graphs,
+    naming,
+    preparing,
+    ranks,
+    reproducing,
+    service,
+    serving,
+    sweeping,
+    training,
+)
 from mgae.cli.watching import Interrupted, Terminated, terminable
 from mgae.core.errors import MGAEError, is_out_of_memory
 from mgae.version import __version__
@@ -23,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-_TRAINING, _ANSWERS, _GRAPHS = "Training", "Answers of a run", "Graphs and methods"
+_TRAINING, _ANSWERS, _GRAPHS = "Training", "Answers of a run", "Graphs, methods and this machine"
 
 
 def _version(wanted: bool) -> None:
@@ -45,11 +57,14 @@ def _options(
     """Masked graph autoencoders: embeddings and link prediction for graphs without labels."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    else:
+        ranks.refuse_alone(context.invoked_subcommand)
 
 
 app.command("train", rich_help_panel=_TRAINING)(training.train)
 app.command("evaluate", rich_help_panel=_TRAINING)(training.evaluate)
 app.command("compare", rich_help_panel=_TRAINING)(comparing.compare)
+app.command("sweep", rich_help_panel=_TRAINING)(sweeping.sweep)
 app.command("reproduce", rich_help_panel=_TRAINING)(reproducing.reproduce)
 app.command("report", rich_help_panel=_TRAINING)(training.report)
 app.command("embed", rich_help_panel=_ANSWERS)(serving.embed)
@@ -58,8 +73,11 @@ app.command("recommend", rich_help_panel=_ANSWERS)(serving.recommend)
 app.command("similar", rich_help_panel=_ANSWERS)(serving.similar)
 app.command("serve", rich_help_panel=_ANSWERS)(service.serve)
 app.add_typer(graphs.datasets, name="datasets", rich_help_panel=_GRAPHS)
+app.command("prepare", rich_help_panel=_GRAPHS)(preparing.prepare)
 app.command("inspect", rich_help_panel=_GRAPHS)(graphs.inspect)
-app.command("methods", rich_help_panel=_GRAPHS)(graphs.methods)
+app.command("methods", rich_help_panel=_GRAPHS)(naming.methods)
+app.command("settings", rich_help_panel=_GRAPHS)(naming.settings)
+app.command("doctor", rich_help_panel=_GRAPHS)(doctor.doctor)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -92,7 +110,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    typer.echo(f"mgae: {' '.join(message.split())}", err=True)
+    if ranks.tells_failure():
+        typer.echo(f"mgae: {' '.join(message.split())}", err=True)
     sys.exit(code)
 
 

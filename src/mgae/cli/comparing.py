@@ -44,6 +44,8 @@ def compare(
     directed: flags.Directed = False,
     bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
+    encoding: flags.Encoding = None,
+    device: flags.Device = None,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting for all, as train.epochs=50."),
@@ -66,8 +68,9 @@ def compare(
     table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
-        directed=directed, missing=missing, bipartite=bipartite, time_column=time_column,
-        type_column=type_column, node_type_column=node_type_column, edge_features=edge_feature,
+        directed=directed, missing=missing, bipartite=bipartite, encoding=encoding,
+        time_column=time_column, type_column=type_column, node_type_column=node_type_column,
+        edge_features=edge_feature,
     )  # fmt: skip
     chosen = {
         "task": task,
@@ -75,6 +78,7 @@ def compare(
         "seed": seed,
         "protocol": protocol,
         "input": table or None,
+        "train": None if device is None else {"device": device},
     }
     names = [] if methods == "all" else [name.strip() for name in methods.split(",")]
     given = merge(chosen, assignments(set_ or []))

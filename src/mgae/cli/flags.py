@@ -17,6 +17,17 @@ Features = Annotated[
     str | None, typer.Option(metavar="FILE", help="A table with a row of features per node.")
 ]
 Labels = Annotated[str | None, typer.Option(metavar="FILE", help="A table with a label per node.")]
+Nodes = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="A table with a title per node, which is shown for its id."),
+]
+TitleColumn = Annotated[
+    str | None, typer.Option(metavar="NAME", help="The titles in --nodes; a name or a number.")
+]
+Attributes = Annotated[
+    list[str] | None,
+    typer.Option("--attribute", metavar="NAME", help="A column of --nodes to show too; repeat."),
+]
 SourceColumn = Annotated[
     str | None, typer.Option(metavar="NAME", help="The edges' source; a name or a number from 1.")
 ]
@@ -59,6 +70,25 @@ Bipartite = Annotated[
 Missing = Annotated[
     str | None,
     typer.Option(metavar="zero|mean", help="Fill the features of nodes that have no row of them."),
+]
+Encoding = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of files that are not UTF-8: windows-1252.")
+]
+
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What computes: auto, cpu, cuda, cuda:N or mps. \\[default: cuda if it is there]",
+    ),
+]
+DeviceAgain = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="What computes: auto, cpu, cuda, cuda:N or mps. \\[default: as in training]",
+    ),
 ]
 
 SafeCsv = Annotated[

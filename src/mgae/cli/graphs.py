@@ -1,4 +1,4 @@
-"""``mgae datasets``, ``mgae inspect`` and ``mgae methods``."""
+"""``mgae datasets`` and ``mgae inspect``."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import typer
 
 from mgae.cli import flags
 from mgae.cli.flags import Json
+from mgae.cli.naming import print_list
+from mgae.core.errors import ConfigError
 
 _COLUMNS = ("name", "tasks", "nodes", "edges", "features", "classes", "state", "license")
 
@@ -35,7 +37,7 @@ def listed(context: typer.Context, as_json: Json = False) -> None:
         }
         for entry in DATASETS
     ]
-    _print_list(rows, _COLUMNS, as_json)
+    print_list(rows, _COLUMNS, as_json)
 
 
 @datasets.command("get")
@@ -44,7 +46,8 @@ def get(
 ) -> None:
     """Fetch datasets into the cache, and check them."""
     from mgae.cli.progress import StageProgress
-    from mgae.data.datasets.catalogue import dataset_state, fetch, load_graph
+    from mgae.data.datasets.catalogue import dataset_state, fetch
+    from mgae.data.datasets.loading import load_graph
     from mgae.registry import DATASETS
 
     for name in [DATASETS[name].name for name in names]:
@@ -72,9 +75,10 @@ def inspect(
     directed: flags.Directed = False,
     bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
+    encoding: flags.Encoding = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="As features.columns.age=quantile."),
+        typer.Option("--set", metavar="KEY=VALUE", help="Settings of input and features."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the degrees into this file.")
@@ -98,12 +102,17 @@ def inspect(
     given = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
-        directed=directed, missing=missing, bipartite=bipartite, time_column=time_column,
-        type_column=type_column, node_type_column=node_type_column, edge_features=edge_feature,
+        directed=directed, missing=missing, bipartite=bipartite, encoding=encoding,
+        time_column=time_column, type_column=type_column, node_type_column=node_type_column,
+        edge_features=edge_feature,
     )  # fmt: skip
     with StageProgress(shown=not as_json) as progress:
-        settings = FeatureSettings(**assignments(set_ or []).get("features", {}))
-        data = open_graph(graph, InputSettings(**given), progress.on_share, settings)
+        sections = assignments(set_ or [])
+        if unused := sections.keys() - {"input", "features"}:
+            raise ConfigError(f"--set {min(unused)} is for training: inspect reads input, features")
+        settings = FeatureSettings(**sections.get("features", {}))
+        reading = InputSettings(**{**sections.get("input", {}), **given})
+        data = open_graph(graph, reading, progress.on_share, settings)
     preparation = data.get("preparation")
     inspected = {
         **inspect_graph(data),
@@ -121,26 +130,6 @@ def inspect(
         typer.echo(json.dumps(inspected, indent=2, ensure_ascii=False))
     else:
         _print_inspection(data.get("name") or graph, inspected)
-
-
-def methods(as_json: Json = False) -> None:
-    """List the methods, and the parts that can be swapped."""
-    from mgae.registry import METHODS, PARTS
-
-    rows = [
-        {"what": registry.what, "name": entry.name, "summary": entry.summary, "paper": entry.paper}
-        for registry in (METHODS, *PARTS.values())
-        for entry in registry
-    ]
-    _print_list(rows, ("what", "name", "summary"), as_json)
-
-
-def _print_list(rows: list[dict[str, Any]], columns: tuple[str, ...], as_json: bool) -> None:
-    if as_json:
-        return typer.echo(json.dumps(rows, indent=2, ensure_ascii=False))
-    from mgae.cli.printing import print_rows
-
-    return print_rows(rows, columns)
 
 
 def _print_inspection(name: str, inspected: dict[str, Any]) -> None:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Literal
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from mgae.runs.comparison import Comparison
-from mgae.runs.comparison.outputs import MEMORY_NOTE, about, heuristic_cells, ranked_cells, titles
+from mgae.runs.comparison.outputs import (
+    MEMORY_NOTE,
+    about,
+    best_rows,
+    heuristic_cells,
+    ranked_cells,
+    titles,
+)
 from mgae.runs.presets import Published
-from mgae.runs.results import RunResult, heading
+from mgae.runs.results import RunResult, Summary, best_cells, heading
 
 
 def print_result(result: RunResult, paper: Published | None) -> None:
@@ -26,26 +34,71 @@ def print_result(result: RunResult, paper: Published | None) -> None:
         console.print("no test edges, so no figures: split.test_ratio is 0", highlight=False)
     for line in _remarks(result, paper):
         console.print(line, highlight=False, soft_wrap=True)
+    _print_verdict(console, result)
+
+
+def _print_verdict(console: Console, result: RunResult) -> None:
+    """Print the verdict last, where one looks, and what to try next."""
+    if (verdict := result.verdict) is None:
+        return
+    style = "bold red" if verdict.is_bad else "bold"
+    line = Text.assemble(("verdict: ", style), (verdict.text, style))
+    console.print(line, highlight=False, soft_wrap=True)
+    for advice in result.advice:
+        console.print(f"  try: {advice}", highlight=False, soft_wrap=True)
 
 
 def result_table(result: RunResult, paper: Published | None) -> Table:
-    """Return one row for each of ours, the paper's and the heuristics; one column per metric."""
+    """Return one row for each of ours, the paper's and the heuristics; one column per metric.
+
+    The best figure that was measured on the split is bold in each column, whoever has it.
+    """
     columns = result.shown
+    rows = {result.name: (result.test, ""), **{n: (f, "") for n, f in result.beside.items()}}
+    heuristics = {name: (figures, "dim") for name, figures in result.heuristics.items()}
+    best = best_cells([figures for figures, _ in (*rows.values(), *heuristics.values())], columns)
     table = Table()
     table.add_column("method")
     for name in columns:
         table.add_column(heading(name), justify="right")
-    table.add_row(result.name, *(str(result.test[name]) for name in columns), style="bold")
+
+    def add(title: str, figures: Mapping[str, Summary], number: int, style: str = "") -> None:
+        cells = [str(figures[name]) if name in figures else "–" for name in columns]
+        marked = [
+            _bold(cell, number == best.get(name)) for name, cell in zip(columns, cells, strict=True)
+        ]
+        table.add_row(title, *marked, style=style)
+
+    add(result.name, result.test, 0)
+    if (intervals := _interval_row(result, columns)) is not None:
+        table.add_row("  95%", *intervals, style="dim")
     if (other := result.other_split) is not None:
         split = "by time" if result.config.split.by == "random" else "random"
         table.add_row(f"{result.name}, {split} split", *(str(other[name]) for name in columns))
     if paper is not None:
         cells = (paper.text(name) for name in columns)
         table.add_row(f"paper ({paper.source})", *cells)
+    for number, (name, figures) in enumerate(result.beside.items(), start=1):
+        add(f"{name} (default recipe)", figures, number)
     table.add_section()
-    for heuristic, figures in result.heuristics.items():
-        table.add_row(heuristic, *(str(figures[name]) for name in columns), style="dim")
+    for number, (name, figures) in enumerate(
+        result.heuristics.items(), start=1 + len(result.beside)
+    ):
+        add(name, figures, number, "dim")
     return table
+
+
+def _interval_row(result: RunResult, columns: list[str]) -> list[str] | None:
+    """Return the compact intervals of a single run; several runs have their spread."""
+    if result.certainty is None or len(result.seeds) > 1 or not result.certainty.intervals:
+        return None
+    ends = (result.certainty.intervals.get(name) for name in columns)
+    return ["" if one is None else f"{one[0]:.1f}–{one[1]:.1f}" for one in ends]
+
+
+def _bold(text: str, wanted: bool) -> Text:
+    # "not dim" as well: the row's own style would mute it.
+    return Text(text, style="bold not dim" if wanted else "", justify="right")
 
 
 def print_comparison(comparison: Comparison) -> None:
@@ -66,27 +119,19 @@ def comparison_table(comparison: Comparison) -> Table:
         justify: Literal["left", "right"] = "left" if title == "method" else "right"
         # If the terminal is narrow a name is cut: a number that is would be another one.
         table.add_column(title, justify=justify, no_wrap=title != "method")
-    for index, row in enumerate(ranked_cells(comparison, short=True)):
-        table.add_row(*row, style="" if index else "bold")
+    best = best_rows(comparison)
+
+    def add(row: list[str], number: int, style: str = "") -> None:
+        marked = (_bold(text, best.get(column) == number) for column, text in enumerate(row[1:], 1))
+        table.add_row(row[0], *marked, style=style)
+
+    ranked = ranked_cells(comparison, short=True)
+    for number, row in enumerate(ranked):
+        add(row, number)
     table.add_section()
-    for row in heuristic_cells(comparison, short=True):
-        table.add_row(*row, style="dim")
+    for number, row in enumerate(heuristic_cells(comparison, short=True), start=len(ranked)):
+        add(row, number, "dim")
     return table
-
-
-def print_rows(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> None:
-    """Print a plain table, never wrapped or cut, so that it can be searched; numbers right."""
-    cells = [
-        [f"{row[c]:,}" if isinstance(row[c], int) else str(row[c]) for c in columns] for row in rows
-    ]
-    widths = [max(map(len, column)) for column in zip(columns, *cells, strict=True)]
-    right = [isinstance(rows[0][column], int) for column in columns]
-    for line in (columns, *cells):
-        padded = (
-            text.rjust(width) if to_right else text.ljust(width)
-            for text, width, to_right in zip(line, widths, right, strict=True)
-        )
-        typer.echo("  ".join(padded).rstrip())
 
 
 def _counted(count: int, what: str) -> str:

@@ -16,7 +16,7 @@ from rich.progress import (
 from torch_geometric.data import Data
 
 from mgae.core.training.loop import EpochRecord
-from mgae.data.datasets.catalogue import statistics
+from mgae.data.datasets.loading import statistics
 from mgae.evaluation.monitors import LOSS
 from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import Observer
@@ -41,7 +41,8 @@ class StageProgress(_Drawn):
     def __init__(self, shown: bool = True) -> None:
         console = Console(stderr=True, markup=False)
         described = TextColumn("{task.description}", markup=False)
-        columns = (described, BarColumn(), TaskProgressColumn())
+        left = TimeRemainingColumn(compact=True)
+        columns = (described, BarColumn(), TaskProgressColumn(), left)
         hidden = not (shown and console.is_terminal)
         self.progress = Progress(*columns, console=console, disable=hidden, transient=True)
         self.bar = self.progress.add_task("", total=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import ipaddress
+import os
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -11,10 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
+from mgae.cli import flags
 from mgae.cli.serving import Run, Seed
 from mgae.core.errors import ConfigError, UnsupportedError
 
 _SHORTEST_TOKEN = 8
+_FIRST_DESCRIPTOR = 3  # of systemd's protocol, sd_listen_fds(3)
 
 
 def serve(
@@ -29,13 +32,14 @@ def serve(
         ),
     ] = None,
     number: Seed = 0,
+    device: flags.DeviceAgain = None,
 ) -> None:
     """Serve a run's recommendations over HTTP, with a page to look around in."""
     _require_packages()
     _check_access(host, token)
     listening = _listen(host, port)
     with listening:
-        app = _application(run, number, host, token)
+        app = _application(run, number, device, host, token)
         import uvicorn
 
         from mgae.serving.service.patience import GRACE_SECONDS, PatientProtocol
@@ -92,6 +96,9 @@ def is_loopback(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket: that which systemd or a parent hands over, or one of our own."""
+    if os.environ.get("LISTEN_FDS") == "1" and _ours(os.environ.get("LISTEN_PID")):
+        return _without_delay(_handed_over(host))
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
@@ -100,12 +107,41 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ConfigError(
             f"cannot listen on {host} port {port}: {reason}; give another --host or --port"
         ) from None
+    return _without_delay(listening)
+
+
+def _ours(process: str | None) -> bool:
+    return process is None or process == str(os.getpid())
+
+
+def _handed_over(host: str) -> socket.socket:
+    """Return the socket that systemd's protocol hands over; it outlives this process.
+
+    Requests wait in it while one service takes over from another, so that none is refused.
+    """
+    try:
+        listening = socket.socket(fileno=_FIRST_DESCRIPTOR)
+        address = str(listening.getsockname()[0])
+    except (OSError, IndexError) as error:
+        raise ConfigError(
+            f"LISTEN_FDS is 1, and descriptor 3 is no listening socket ({error}): unset LISTEN_FDS"
+        ) from None
+    if is_loopback(host) and not is_loopback(address):
+        listening.close()
+        raise ConfigError(
+            f"the socket that was handed over listens on {address}, and --host is {host}: "
+            f"give --host {address} with a token"
+        )
+    return listening
+
+
+def _without_delay(listening: socket.socket) -> socket.socket:
     # Each connection inherits it: without, the second packet of an answer waits for the client.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
-def _application(run: Path, number: int, host: str, token: str | None) -> Any:
+def _application(run: Path, number: int, device: str | None, host: str, token: str | None) -> Any:
     import torch
     from prometheus_client import disable_created_metrics
 
@@ -119,7 +155,7 @@ def _application(run: Path, number: int, host: str, token: str | None) -> Any:
     figures = RunDirectory.open(run).run(number).metrics()["test"]
     test = {name: summary["mean"] for name, summary in figures.items()}
     name = f"[{host}]" if ":" in host else host.lower()
-    return create_app(Predictor.load(run, number), token, LOOPBACK | {name}, test)
+    return create_app(Predictor.load(run, number, device), token, LOOPBACK | {name}, test)
 
 
 def _say_where(host: str, port: int, token: str | None) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mgae.cli import flags
+from mgae.cli import flags, ranks
 from mgae.cli.flags import Json, Quiet
 from mgae.cli.watching import observing, stoppable
 from mgae.core.errors import ConfigError
@@ -57,6 +57,9 @@ def train(
     ] = None,
     features: flags.Features = None,
     labels: flags.Labels = None,
+    nodes: flags.Nodes = None,
+    title_column: flags.TitleColumn = None,
+    attribute: flags.Attributes = None,
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
     weight_column: flags.WeightColumn = None,
@@ -70,6 +73,8 @@ def train(
     directed: flags.Directed = False,
     bipartite: flags.Bipartite = None,
     missing: flags.Missing = None,
+    encoding: flags.Encoding = None,
+    device: flags.Device = None,
     memory_limit: Annotated[
         float | None,
         typer.Option(metavar="GB", help="Memory to stay below. \\[default: what is free]"),
@@ -85,6 +90,13 @@ def train(
             help="Train once more on all edges after the estimate. \\[default: own graphs]",
         ),
     ] = None,
+    recipe: Annotated[
+        bool,
+        typer.Option(
+            "--recipe/--no-recipe",
+            help="Beside the paper's row of the embedded Cora, the default recipe for own graphs.",
+        ),
+    ] = True,
     check_features: Annotated[
         bool,
         typer.Option(
@@ -109,9 +121,18 @@ def train(
     table = flags.input_table(
         features=features, labels=labels, source_column=source_column, target_column=target_column,
         weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
-        directed=directed, missing=missing, bipartite=bipartite, time_column=time_column,
-        type_column=type_column, node_type_column=node_type_column, edge_features=edge_feature,
+        directed=directed, missing=missing, bipartite=bipartite, encoding=encoding,
+        time_column=time_column, type_column=type_column, node_type_column=node_type_column,
+        edge_features=edge_feature, nodes=nodes, title_column=title_column, attributes=attribute,
     )  # fmt: skip
+    learning = _given(
+        epochs=epochs,
+        patience=patience,
+        learning_rate=learning_rate,
+        memory_limit_gb=memory_limit,
+        budget=budget,
+        final_fit=final_fit,
+    )
     chosen = {
         "graph": graph,
         "task": task,
@@ -122,42 +143,40 @@ def train(
         "seed": seed,
         "protocol": protocol,
         "input": table or None,
-        "train": _given(
-            epochs=epochs,
-            patience=patience,
-            learning_rate=learning_rate,
-            memory_limit_gb=memory_limit,
-            budget=budget,
-            final_fit=final_fit,
-        ),
+        "train": _given(**(learning or {}), device=device),
     }
     if resume is not None:
-        given = {**chosen, "mask": mask, "mask-ratio": mask_ratio, "config": config}
+        given = {
+            **chosen,
+            "train": learning,
+            "mask": mask,
+            "mask-ratio": mask_ratio,
+            "config": config,
+        }
         given["check-features"] = check_features or None
         _refuse_beside_resume({**given, "set": set_, "out": out})
-        return _resume(resume, as_json, quiet)
+        return _carry_out(None, None, resume, False, device, as_json, quiet)
     settings = _configure(chosen, config, set_ or [])
-    from mgae.runs.folders import new_folder
-    from mgae.runs.pipeline import run
-
-    folder = nullcontext(out) if out else new_folder(Path("runs"), settings.label)
-    with folder as path, observing(as_json, quiet) as observer, _stoppable(path):
-        result = run(settings, out=path, observer=observer, check_features=check_features)
-        _draw_report(path, observer)
-    return _print(result, as_json, observer.notes)
+    shown_beside = ("graph", "runs", "seed")
+    plain = not any(value for name, value in chosen.items() if name not in shown_beside)
+    if recipe and plain and not (config or set_):
+        settings = _with_recipe(settings)
+    return _carry_out(settings, out, None, check_features, device, as_json, quiet)
 
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="A finished run's directory.")],
+    device: flags.DeviceAgain = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure a finished run again from its weights and its split."""
     from mgae.runs.pipeline import evaluate as measure
 
-    with observing(as_json, quiet) as observer:
-        result = measure(run, observer)
-    _print(result, as_json, observer.notes)
+    with observing(as_json, quiet or not ranks.is_first()) as observer, ranks.together():
+        result = measure(run, observer, device=device)
+    if ranks.is_first():
+        _print(result, as_json, observer.notes)
 
 
 def report(
@@ -183,19 +202,65 @@ def _configure(chosen: dict[str, Any], file: Path | None, texts: list[str]) -> R
     return paper_config(**merge(read_toml(file) if file else {}, chosen, assignments(texts)))
 
 
+def _with_recipe(settings: RunConfig) -> RunConfig:
+    """Add the default method for own graphs to the paper's, where no other setting was given.
+
+    On the embedded graph alone: elsewhere it may take longer than what was asked for.
+    """
+    from mgae.data.datasets.catalogue import dataset_state
+    from mgae.registry import DATASETS
+    from mgae.runs.presets import published
+
+    on_paper = published(settings) is not None and settings.graph in DATASETS
+    if not on_paper or dataset_state(settings.graph) != "embedded":
+        return settings
+    evaluation = settings.evaluation.model_dump(exclude_none=True)
+    return settings.changed(evaluation={**evaluation, "beside": ("combined",)})
+
+
 def _refuse_beside_resume(given: dict[str, Any]) -> None:
     for name, value in given.items():
         if value is not None:
             raise ConfigError(f"--resume takes its settings from the run: leave out {name}")
 
 
-def _resume(path: Path, as_json: bool, quiet: bool) -> None:
-    from mgae.runs.pipeline import resume
+def _carry_out(
+    settings: RunConfig | None,
+    out: Path | None,
+    resume: Path | None,
+    check_features: bool,
+    device: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Train, or go on with a run; of several ranks the first one writes and prints."""
+    from mgae.runs import pipeline
 
-    with observing(as_json, quiet) as observer, _stoppable(path):
-        result = resume(path, observer)
-        _draw_report(path, observer)
+    with ExitStack() as stack:
+        with ranks.together():
+            begun = ranks.left_behind(out, resume)
+            path = ranks.agreed(lambda: begun or out or _new_folder(stack, settings))
+            hidden = quiet or not ranks.is_first()
+            observer = stack.enter_context(observing(as_json, hidden))
+            with _stoppable(path):
+                if begun is not None or settings is None:
+                    if resume is None:
+                        observer.on_note(f"going on with the run in {path}")
+                    result = pipeline.resume(path, observer, device)
+                else:
+                    result = pipeline.run(settings, None, path, observer, check_features)
+        if not ranks.is_first():
+            return
+        with _stoppable(path):
+            _draw_report(path, observer)
     _print(result, as_json, observer.notes)
+
+
+def _new_folder(stack: ExitStack, settings: RunConfig | None) -> Path:
+    from mgae.runs.folders import new_folder
+
+    assert settings is not None, "a run that is resumed has its folder"
+    return stack.enter_context(new_folder(Path("runs"), settings.label))
 
 
 def _draw_report(path: Path, observer: Observer) -> None:

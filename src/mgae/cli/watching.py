@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mgae.core.errors import RankError
+
 
 class Interrupted(Exception):  # noqa: N818 - reads as what it says
     """Ctrl-C or SIGTERM, with what to do next."""
@@ -23,10 +25,11 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def stoppable(way: str, started: Callable[[], bool] = lambda: True) -> Iterator[None]:
-    """Say how to go on after Ctrl-C or SIGTERM, if something has ``started``."""
-
+    """Say how to go on after Ctrl-C, SIGTERM or the end of another rank, if it has ``started``."""
     try:
         yield
+    except RankError as error:
+        raise RankError(f"{error}; {way}" if started() else str(error)) from None
     except KeyboardInterrupt as stop:
         code = 143 if isinstance(stop, Terminated) else 130
         raise Interrupted(f"interrupted; {way}" if started() else "interrupted", code) from None

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch_geometric.data import Data
 
 from mgae.core.errors import (
@@ -46,6 +39,7 @@ from mgae.paper.statistics import dataset_document
 from mgae.runs.cells import CellResult, cell_folder, finished_runs, run_cell
 from mgae.runs.config import RunConfig
 from mgae.runs.memory import fitted
+from mgae.runs.parallel import as_they_come
 from mgae.runs.pipeline import Observer
 
 _OPTION_INSTEAD = {
@@ -55,11 +49,6 @@ _OPTION_INSTEAD = {
     "protocol": "use --protocol",
     "runs": "use --runs",
 }
-
-_KILLED = (
-    "one of {jobs} jobs was killed, perhaps for lack of memory: what is finished is kept, "
-    "go on with the same command and fewer --jobs"
-)
 
 
 class TableObserver(Observer):
@@ -248,35 +237,8 @@ def _graph(name: str) -> Data:
 
 def _in_processes(cells: list[Cell], folder: Path, jobs: int) -> Iterator[tuple[int, Outcome]]:
     """Run several at once; those that measure others' models after these."""
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(jobs, context, _begin_process, (os.getpid(), jobs))
-    try:
-        for phase in (False, True):
-            waiting = {
-                pool.submit(_run_one, cell, folder): index
-                for index, cell in enumerate(cells)
-                if (cell.trained is not None) == phase
-            }
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-    except BaseException as error:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
-        if isinstance(error, BrokenProcessPool):
-            raise UnsupportedError(_KILLED.format(jobs=jobs)) from None
-        raise
-    pool.shutdown()
-
-
-def _begin_process(parent: int, jobs: int) -> None:
-    """Share the cores, and end if the parent is killed."""
-    if "OMP_NUM_THREADS" not in os.environ:
-        torch.set_num_threads(max(1, (os.cpu_count() or 1) // jobs))
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    for phase in (False, True):
+        places = [place for place, cell in enumerate(cells) if (cell.trained is not None) == phase]
+        arguments = [(cells[place], folder) for place in places]
+        for number, outcome in as_they_come(_run_one, arguments, jobs):
+            yield places[number], outcome

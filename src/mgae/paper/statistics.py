@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError, MissingData, UnknownName
-from mgae.data.datasets.catalogue import statistics
+from mgae.data.datasets.loading import statistics
 from mgae.data.opening import open_graph
 from mgae.paper.document import (
     DONE,

@@ -1,0 +1,52 @@
+"""``mgae prepare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from mgae.cli import flags
+from mgae.cli.flags import Json, Quiet
+
+
+def prepare(
+    edges: Annotated[
+        list[Path], typer.Argument(help="Tables of edges: Parquet, Feather, CSV, TSV; also gzip.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
+    weight_column: flags.WeightColumn = None,
+    weights: flags.Weights = None,
+    bipartite: flags.Bipartite = None,
+    header: Annotated[
+        Literal["auto", "yes", "no"], typer.Option(help="Whether row 1 holds names.")
+    ] = "auto",
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make a graph of tables that do not fit into memory, for train, inspect and recommend.
+
+    Ids are numbered, repeated edges merged and all edges sorted, in files. Memory follows the
+    number of nodes, not that of the edges.
+    """
+    import json
+
+    from mgae.cli.progress import StageProgress
+    from mgae.data.io.options import InputSettings
+    from mgae.data.large import prepare as run
+
+    given = flags.input_table(
+        source_column=source_column, target_column=target_column, weight_column=weight_column,
+        weights=weights, bipartite=bipartite,
+    )  # fmt: skip
+    with StageProgress(shown=not (quiet or as_json)) as progress:
+        facts = run(edges, out, InputSettings(**given, header=header), progress.on_share)
+    if as_json:
+        return typer.echo(json.dumps(facts, indent=2, ensure_ascii=False))
+    for note in facts["notes"]:
+        typer.echo(f"note: {note}", err=True)
+    counts = f"{facts['num_nodes']:,} nodes, {facts['num_edges']:,} edges"
+    return typer.echo(f"{out}: {counts}; go on with mgae inspect {out} or mgae train {out}")
