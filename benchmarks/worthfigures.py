@@ -33,6 +33,7 @@ class Scores:
         self.predictor = predictor
         self.encoded: Any = predictor._ranking.encoded
         self.nodes = torch.arange(predictor.num_nodes)
+        self.listed = predictor._ranking.listed
 
     def links(self, pairs: Tensor) -> Tensor:
         """Return the score of each of ``pairs`` [2, n] that tells edges from other pairs."""
@@ -60,7 +61,7 @@ class Scores:
 
     def tails(self, heads: Tensor, nodes: Tensor | None = None) -> Tensor:
         """Return scores [h, n] of heads with all nodes, or with ``nodes`` [n]."""
-        if nodes is None and self.predictor._ranking.listed:
+        if nodes is None and self.listed:
             return self._listed(heads)
         tails = self.nodes if nodes is None else nodes
         return _finite(self.predictor.method.score_tails(self.encoded, heads, tails).float())
@@ -163,7 +164,8 @@ def official_figures(
     """Return recall@20 and ndcg@20 as fractions, averaged over the users that have test items.
 
     ``test`` are users and items [2, n] by the nodes' numbers; items follow the users. All items
-    that are not neighbors in ``known`` are ranked.
+    that are not neighbors in ``known`` are ranked; a method that recommends from shortlists has
+    the items on them first, as `recommend` has it.
     """
     asked = torch.unique(test[0])
     items = torch.arange(users, known.num_nodes)
@@ -171,7 +173,8 @@ def official_figures(
     edges = _lists(known.edge_index, known.num_nodes)
     values = []
     for heads in asked.split(max(1, _SCORES_AT_ONCE // items.numel())):
-        block = scores.tails(heads, items).clone()
+        listed = scores.tails(heads)[:, users:] if scores.listed else scores.tails(heads, items)
+        block = listed.clone()
         for row, head in zip(block, heads.tolist(), strict=True):
             row[torch.from_numpy(edges(head)) - users] = -math.inf
             best = users + torch.topk(row, min(OFFICIAL_TOP, row.numel())).indices.numpy()

@@ -18,6 +18,7 @@ from mgae.registry import METHODS
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import merge
+from mgae.runs.pipeline import LEARNING_FROM_ALL
 from mgae.runs.presets import paper_config
 from mgae.serving import Predictor
 
@@ -73,14 +74,16 @@ def configure(row: Row, graph: str, seed: int) -> RunConfig:
 
 
 class _Clock(mgae.Observer):
-    """Notes when the training is over and the run begins to measure."""
+    """Counts the processor's seconds of both trainings, and none in which the run measures."""
 
     def __init__(self) -> None:
-        self.started, self.trained = time.perf_counter(), 0.0
+        self.since, self.training, self.seconds = time.process_time(), True, 0.0
         self.notes: list[str] = []
 
     def on_stage(self, text: str) -> None:
-        self.trained = self.trained or time.perf_counter() - self.started
+        now = time.process_time()
+        self.seconds += (now - self.since) * self.training
+        self.since, self.training = now, text == LEARNING_FROM_ALL
 
     def on_note(self, text: str) -> None:
         self.notes.append(text)
@@ -109,18 +112,18 @@ def fit(config: RunConfig, graph: Data) -> Fitted:
     """Train on ``graph`` as `mgae train` would, or build what needs no training."""
     if getattr(METHODS[config.method.kind].build, "trains", True):
         return _trained(config, graph)
-    started = time.perf_counter()
+    started = time.process_time()
     method = build_method(config, MessageGraph.of(graph), Generators(config.seed)["init"])
     scores = Scores(Predictor(method, config, graph))
-    return Fitted(scores, config, time.perf_counter() - started, [])
+    return Fitted(scores, config, time.process_time() - started, [])
 
 
 def _trained(config: RunConfig, graph: Data) -> Fitted:
     clock = _Clock()
     with TemporaryDirectory() as folder:
         result = mgae.run(config, graph, Path(folder) / "run", clock)
-        seconds = clock.trained or time.perf_counter() - clock.started
-        started = time.perf_counter()
+        clock.on_stage("opening the run")
+        started = time.process_time()
         scores = Scores(Predictor.load(Path(folder) / "run"))
-        seconds += time.perf_counter() - started
+        seconds = clock.seconds + time.process_time() - started
     return Fitted(scores, result.config, seconds, clock.notes)

@@ -7,10 +7,13 @@ the input's seed.
 
 from __future__ import annotations
 
+import faulthandler
 import gzip
 import json
+import os
 import random
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -33,6 +36,8 @@ from mgae.registry import DECODERS, ENCODERS, LOSSES, MASKS, METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import assignments, read_toml
 
+IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+STORED = Path(__file__).parent / "runs" / "stored"
 MEMORY, SECONDS = 3 * 2**30, 60
 TOKENS = [b"", b"0", b"-1", b"1e309", b"nan", b"NA", b'"', b"'", b",", b"\t", b"\n", b"\r\n", b"\0",
           b"#", b"%", b"[", b"]", b"<", b">", b"&", b"\xff", b"\xef\xbb\xbf", "é".encode(),
@@ -60,7 +65,7 @@ def mutated(content: bytes, draw: random.Random) -> bytes:
 
 def samples(folder: Path) -> dict[str, bytes]:
     """Return a small valid file of each format."""
-    graph = nx.karate_club_graph()
+    graph = nx.krackhardt_kite_graph()
     named = nx.relabel_nodes(graph, {node: f"n{node}" for node in graph})
     files: dict[str, bytes] = {}
 
@@ -85,14 +90,16 @@ def samples(folder: Path) -> dict[str, bytes]:
     matrix = nx.to_scipy_sparse_array(graph, format="csr")
     written("graph.npz", lambda path: sparse.save_npz(path, matrix))
     written("graph.mtx", lambda path: scipy_io.mmwrite(path, matrix))
+    files["graph.graphml.gz"] = gzip.compress(files["graph.graphml"])
+    files["graph.mtx.gz"] = gzip.compress(files["graph.mtx"])
     files["features.csv"] = b"id,a,b,c\n" + b"".join(
-        f"n{n},{n / 7},{n % 3},{'xyz'[n % 3]}\n".encode() for n in range(34)
+        f"n{n},{n / 7},{n % 3},{'xyz'[n % 3]}\n".encode() for n in range(10)
     )
     return files
 
 
 def fuzz_files(count: int, draw: random.Random) -> None:
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as name:
         folder = Path(name)
         files = samples(folder)
         (folder / "whole.csv").write_bytes(files["edges.csv"])
@@ -105,6 +112,104 @@ def fuzz_files(count: int, draw: random.Random) -> None:
                 attempt(lambda: open_graph(folder / "whole.csv", settings))  # noqa: B023
             else:
                 attempt(lambda: open_graph(path))  # noqa: B023
+
+
+# A table of sales: each option finds a column that it could mean.
+KINDS = ["buys", "sees", "likes"]
+SALES = b"buyer,item,when,how,much,note\n" + b"".join(
+    f"u{n * 7 % 13},i{n * 5 % 17},2024-{n % 12 + 1:02}-{n % 28 + 1:02},".encode()
+    + f"{KINDS[n % 3]},{n % 5 + 0.5},{'' if n % 4 else n}\n".encode()
+    for n in range(60)
+)
+PEOPLE = b"id,kind,age\n" + b"".join(
+    f"{side}{n},{side},{n / 7}\n".encode()
+    for side, size in (("u", 13), ("i", 17))
+    for n in range(size)
+)
+NEVER = b"buyer,item\nu0,i1\nu1,i2\nu2,i0\nu3,i9\n"
+COLUMNS = [
+    "buyer",
+    "item",
+    "when",
+    "how",
+    "much",
+    "note",
+    "id",
+    "kind",
+    "0",
+    "1",
+    "3",
+    "-1",
+    "",
+    "x" * 900,
+]
+
+
+def odd_options(draw: random.Random) -> dict[str, Any]:
+    """Return a few options of how files are read, most of them allowed."""
+    ways: dict[str, Callable[[], Any]] = {
+        name: lambda: draw.choice(COLUMNS)
+        for name in InputSettings.model_fields
+        if name.endswith("_column")
+    } | {
+        "time_column": lambda: draw.choice(["when", "much", "note", "how"]),
+        "type_column": lambda: draw.choice(["how", "note", "when"]),
+        "node_type_column": lambda: draw.choice(["kind", "age"]),
+        "half_life": lambda: draw.choice([1e-300, 0.1, 30, 1e300, 0, -1, float("nan")]),
+        "repeated": lambda: draw.choice(["count", "last"]),
+        "weights": lambda: draw.choice(["refuse", "abs", "drop"]),
+        "edge_features": lambda: tuple(draw.sample(COLUMNS, draw.randint(0, 2))),
+        "directed": lambda: draw.random() < 0.5,
+        "bipartite": lambda: draw.choice(["auto", "yes", "no"]),
+        "header": lambda: draw.choice(["auto", "yes", "no"]),
+        "missing": lambda: draw.choice(["zero", "mean", "refuse"]),
+    }
+    return {name: ways[name]() for name in draw.sample(sorted(ways), draw.randint(1, 4))}
+
+
+def fuzz_options(count: int, draw: random.Random) -> None:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as name:
+        folder = Path(name)
+        whole = {"sales.csv": SALES, "people.csv": PEOPLE, "never.csv": NEVER}
+        for file, content in whole.items():
+            (folder / file).write_bytes(content)
+        for _ in range(count):
+            spoiled = draw.choice(sorted(whole))
+            (folder / spoiled).write_bytes(mutated(whole[spoiled], draw))
+            given = odd_options(draw)
+            for option, file in (("features", "people.csv"), ("negatives", "never.csv")):
+                if draw.random() < 0.4:
+                    given[option] = str(folder / file)
+            attempt(lambda: answered(folder / "sales.csv", given, draw.random() < 0.01))  # noqa: B023
+            (folder / spoiled).write_bytes(whole[spoiled])
+
+
+def answered(path: Path, options: dict[str, Any], recommends: bool) -> None:
+    """Open a graph as `mgae train` does, or answer for it as ``mgae recommend FILE``."""
+    from mgae.serving.instant import instant
+
+    settings = InputSettings(**options)
+    settings.refuse_unused()
+    if recommends:
+        predictor = instant(path, **options)
+        predictor.recommend(predictor.node_ids[0], k=2)
+    else:
+        open_graph(path, settings)
+
+
+def fuzz_runs(count: int, draw: random.Random) -> None:
+    """Spoil a file of a run without checksums: with them, every change is refused at once."""
+    from tests.runs.test_damage import files, read_all
+
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as name:
+        folder = Path(name) / "run"
+        shutil.copytree(STORED / "finished", folder)
+        contents = {file: (folder / file).read_bytes() for file in files(folder)}
+        for _ in range(count):
+            file = draw.choice(sorted(contents))
+            (folder / file).write_bytes(mutated(contents[file], draw))
+            attempt(lambda: read_all(folder))
+            (folder / file).write_bytes(contents[file])
 
 
 def odd_value(draw: random.Random, depth: int = 0) -> Any:
@@ -146,7 +251,7 @@ def fuzz_settings(count: int, draw: random.Random) -> None:
 
 def fuzz_toml(count: int, draw: random.Random) -> None:
     text = RunConfig().to_toml().encode()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY) as name:
         path = Path(name) / "config.toml"
         for _ in range(count):
             path.write_bytes(mutated(text, draw))
@@ -159,13 +264,14 @@ def fuzz_service(count: int, draw: random.Random) -> None:
     from mgae.serving import Predictor
     from mgae.serving.service.application import create_app
 
-    stored = Path(__file__).parent / "runs" / "stored" / "finished"
     bodies = {
         "/score": b'{"pairs": [["n0", "n1"], ["n2", 3]]}',
         "/embed": b'{"nodes": [{"node": "new", "features": [0.5, 1]}], "edges": [["new", "n1"]]}',
     }
     paths = ["/nodes/n0", "/nodes/n1/similar?k=3", "/nodes?query=n&limit=4", "/node?id=."]
-    with TestClient(create_app(Predictor.load(stored)), base_url="http://localhost") as client:
+    with TestClient(
+        create_app(Predictor.load(STORED / "finished")), base_url="http://localhost"
+    ) as client:
         for _ in range(count):
             if draw.random() < 0.6:
                 path, body = draw.choice(sorted(bodies.items()))
@@ -186,18 +292,21 @@ def fuzz_service(count: int, draw: random.Random) -> None:
 
 
 def attempt(action: Callable[[], object]) -> None:
-    """Run with a bound on its time; only our own errors, of one line, are allowed."""
-    signal.alarm(SECONDS)
+    """Run with a bound on its processor time; only our own errors, of one line, are allowed."""
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         action()
     except MGAEError as error:
-        assert len(str(error)) < 5000, str(error)[:300]
+        text = str(error)
+        assert len(text) < 5000 and "\n" not in text, text[:300]
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 TARGETS = {
     "files": fuzz_files,
+    "options": fuzz_options,
+    "runs": fuzz_runs,
     "settings": fuzz_settings,
     "toml": fuzz_toml,
     "service": fuzz_service,
@@ -205,6 +314,7 @@ TARGETS = {
 
 
 def main(target: str, count: int, seed: int) -> None:
+    faulthandler.register(signal.SIGPROF, chain=True)  # say where the time went, then end
     taken = psutil.Process().memory_info().vms
     resource.setrlimit(resource.RLIMIT_AS, (taken + MEMORY,) * 2)
     TARGETS[target](count, random.Random(seed))

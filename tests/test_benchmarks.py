@@ -9,7 +9,8 @@ import benchmarks
 from benchmarks import trace
 from benchmarks.growth import exponent
 
-MOST_FILES, MOST_CHANGES = 14, 40
+# Of these 17 and 52, ranks and devices have taken 3 and 18.
+MOST_FILES, MOST_CHANGES = 17, 55
 
 
 def test_every_benchmark_can_be_imported() -> None:

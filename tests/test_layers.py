@@ -18,7 +18,7 @@ LAYERS = [
     {"data"},
     {"evaluation"},
     {"runs"},
-    {"serving", "reporting", "paper", "estimator", "cli"},
+    {"serving", "reporting", "paper", "estimator", "launch", "cli"},
 ]
 MOST_ROOT_MODULES = 8
 # Files of one name in several folders, and why they are twins.

@@ -22,7 +22,7 @@ from benchmarks.worthfigures import (
 )
 from benchmarks.worthgraphs import Variant, bipartite, draw, hide_edges
 from benchmarks.worthmethods import ROWS, Row, configure, fit
-from benchmarks.worthreport import restore, write_report
+from benchmarks.worthreport import Entry, leads, rank, restore, write_report
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -96,10 +96,14 @@ def test_ndcg_by_hand() -> None:
     assert recall_and_ndcg(np.array([True, True]), wanted=5) == (2 / 5, 1.0)
 
 
-def test_official_figures_leave_out_known_items_and_users_without_a_test() -> None:
+@pytest.mark.parametrize("listed", [False, True])
+def test_official_figures_leave_out_known_items_and_users_without_a_test(listed: bool) -> None:
     known = MessageGraph.of(bipartite(torch.tensor([[0, 1, 1], [0, 0, 1]]), (2, 30)))
     rows = torch.arange(30, 0, -1).float().expand(2, 30)  # item 0 is the best, then 1, ...
-    scores: Any = SimpleNamespace(tails=lambda heads, items: rows[heads][:, items - 2])
+    every = torch.cat([torch.zeros(2, 2), rows], dim=1)  # users score too, in a shortlist's row
+    scores: Any = SimpleNamespace(
+        tails=lambda heads, nodes=slice(None): every[heads][:, nodes], listed=listed
+    )
     test = torch.tensor([[0, 0], [2 + 2, 2 + 29]])  # the second of what is left, and the last
     result = official_figures(scores, known, 2, test)
     ideal = 1 + 1 / math.log2(3)
@@ -208,6 +212,15 @@ def test_a_cell_that_takes_too_long_says_so(tmp_path: Path) -> None:
     worthcells.run_cells([cell], tmp_path, minutes=0)
     stored = json.loads(cell.path(tmp_path).read_text())
     assert (stored["status"], stored["reason"]) == ("failed", "took longer than 0 minutes")
+
+
+def test_ours_is_compared_on_shared_seeds_and_not_ranked_alone() -> None:
+    ours = Entry({"auc": {0: 90.0, 1: 96.0}}, [1.0, 1.0])
+    katz = Entry({"auc": {1: 94.0}}, [1.0])  # above the mean of ours, 93, yet below it on seed 1
+    assert leads({"ours": ours, "katz": katz}, "auc") == {"katz": 2.0}
+    assert rank({"ours": ours, "katz": katz}, "auc") == 1
+    assert rank({"ours": ours, "evidence": katz}, "auc") is None
+    assert leads({"ours": ours, "katz": Entry({"auc": {2: 94.0}}, [1.0])}, "auc") == {}
 
 
 def test_the_report_of_a_few_cells(tmp_path: Path) -> None:

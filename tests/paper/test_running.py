@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Iterator
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -213,21 +213,12 @@ def test_runs_at_another_commit_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_job_that_is_killed_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mgae.paper.running.ProcessPoolExecutor", lambda *_: Killed())
+    def killed(*_: object) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr("mgae.paper.running._run_one", killed)
     with pytest.raises(UnsupportedError, match=r"what is finished is kept, .* fewer --jobs"):
         reproduce(replace(asked(tmp_path, "raw-features"), jobs=2))
-
-
-class Killed:
-    """A pool whose first process the system has killed."""
-
-    def submit(self, *_: object) -> Future[Outcome]:
-        future: Future[Outcome] = Future()
-        future.set_exception(BrokenProcessPool("terminated abruptly"))
-        return future
-
-    def shutdown(self, **_: object) -> None:
-        """Nothing runs."""
 
 
 def test_a_row_that_is_not_on_the_graph_runs_nothing(tmp_path: Path) -> None:
