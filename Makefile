@@ -8,7 +8,7 @@ DEV_INSTALLED := $(VENV)/.dev-installed
 .DEFAULT_GOAL := help
 .PHONY: run test test-slow check results-docs format bench bench-serving bench-worth cora pretrain help clean
 
-run: $(INSTALLED) ## Train on the embedded Cora and print the result beside the paper's
+run: $(INSTALLED) ## Train on the embedded Cora: the paper's row beside its figures, and the default recipe
 	$(BIN)/mgae train cora
 
 test: $(DEV_INSTALLED) ## Run the tests (a few minutes), with line coverage of src
@@ -22,9 +22,11 @@ check: $(DEV_INSTALLED) ## Lint, check the format and the types, compare the tab
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/results.py check
+	$(BIN)/python -m tests.reliability check
 
 results-docs: $(INSTALLED) ## Write the tables in README, docs and results/ again from results/*.json
 	$(BIN)/python scripts/results.py update
+	$(BIN)/python -m tests.reliability update
 
 format: $(DEV_INSTALLED) ## Put the code into its format
 	$(BIN)/ruff format .
