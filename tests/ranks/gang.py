@@ -1,16 +1,23 @@
-"""Run a function in several ranks, forked from the test: nothing is imported again."""
+"""Run a function in several ranks, forked from a fresh process that has imported torch once."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import socket
 import traceback
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
+import torch
+
 from mgae.core.training import distributed
+
+# Forked from the test itself, a rank could not train: autograd's threads do not survive a fork.
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["tests.ranks.gang", "mgae.runs.pipeline", "mgae.cli.app"])
 
 
 def free_port() -> int:
@@ -26,21 +33,18 @@ def together(
     may_die: bool = False,
     joins: bool = True,
     patience: float = 120.0,
-    start: str = "fork",
     **env: str,
 ) -> list[Any]:
     """Return what ``work(*arguments)`` gives in each rank, and None for one that was killed.
 
-    A forked rank imports nothing again; what has used threads before must ``start="spawn"``.
     Without ``joins`` the ranks are not joined: that is left to ``work``.
     """
-    context: Any
-    context, port = multiprocessing.get_context(start), free_port()
-    ends = [context.Pipe(duplex=False) for _ in range(ranks)]
+    task, port = pickle.dumps((work, arguments)), free_port()
+    ends = [_CONTEXT.Pipe(duplex=False) for _ in range(ranks)]
     members = []
     for rank, (_, writing) in enumerate(ends):
         own = {**_variables(rank, ranks, port), **env}
-        member = context.Process(target=_member, args=(work, arguments, own, joins, writing))
+        member = _CONTEXT.Process(target=_member, args=(task, own, joins, writing))
         member.start()
         writing.close()  # lest a later rank keeps it open when this one is dead
         members.append(member)
@@ -75,15 +79,11 @@ def _variables(rank: int, ranks: int, port: int) -> dict[str, str]:
     }
 
 
-def _member(
-    work: Callable[..., Any],
-    arguments: tuple[Any, ...],
-    env: dict[str, str],
-    joins: bool,
-    end: Any,
-) -> None:
+def _member(task: bytes, env: dict[str, str], joins: bool, end: Any) -> None:
     os.environ |= env
+    torch.set_num_threads(1)
     try:
+        work, arguments = pickle.loads(task)
         with distributed.joined() if joins else nullcontext():
             outcome = (None, work(*arguments))
     except BaseException:

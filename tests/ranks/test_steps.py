@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import torch
@@ -27,8 +29,8 @@ from tests.ranks.gang import together
 TRAINED = [entry.name for entry in METHODS if entry.build.trains]
 
 
-@pytest.fixture(autouse=True)
-def same_negatives(monkeypatch: pytest.MonkeyPatch) -> None:
+@contextmanager
+def same_negatives() -> Iterator[None]:
     """The negatives of an edge follow from the edge, so that it does not matter who draws them."""
 
     def of(positives: Tensor, count: int) -> Tensor:
@@ -36,17 +38,30 @@ def same_negatives(monkeypatch: pytest.MonkeyPatch) -> None:
         tails = (positives[1].unsqueeze(1) * 7 + 3 * turn) % 20
         return torch.stack([positives[0].unsqueeze(1).expand_as(tails), tails])
 
-    for kind in (BCE, SameHeadLoss):
-        monkeypatch.setattr(kind, "draw", lambda self, pos, *_: of(pos, self.num_negatives))
-    monkeypatch.setattr(
-        TypedSampler,
-        "sample",
-        lambda self, triples, count, _: torch.cat(
-            [of(triples[:2], count).flatten(1), triples[2:].repeat_interleave(count, dim=1)]
-        ),
-    )
+    def typed(_: TypedSampler, triples: Tensor, count: int, __: object) -> Tensor:
+        types = triples[2:].repeat_interleave(count, dim=1)
+        return torch.cat([of(triples[:2], count).flatten(1), types])
+
+    with ExitStack() as patches:
+        for kind in (BCE, SameHeadLoss):
+            draw = lambda self, positives, *_: of(positives, self.num_negatives)  # noqa: E731
+            patches.enter_context(patch.object(kind, "draw", draw))
+        patches.enter_context(patch.object(TypedSampler, "sample", typed))
+        yield
 
 
+@contextmanager
+def all_neighbors() -> Iterator[None]:
+    """Which neighbors are sampled is each rank's own chance: here all are."""
+
+    def encode(encoder: Any, graph: MessageGraph, reached: Any, _: object) -> list[Tensor]:
+        return [layer[reached.nodes[: reached.ends[0]]] for layer in encoder(graph, None)]
+
+    with patch("mgae.core.methods.masked.encode_neighborhood", encode):
+        yield
+
+
+@same_negatives()
 def steps(method: Method, graph: MessageGraph, most: int) -> list[list[float]]:
     """Return the loss and the gradients of the first steps of an epoch, at the same weights."""
     method.train()
@@ -65,12 +80,17 @@ def steps(method: Method, graph: MessageGraph, most: int) -> list[list[float]]:
     return taken
 
 
+@all_neighbors()
+def sampled_step(method: Method, graph: MessageGraph, most: int) -> list[list[float]]:
+    return steps(method, graph, most)
+
+
 def require_same(
-    make: Callable[[], Method], graph: MessageGraph, ranks: int, most: int = 4
+    make: Callable[[], Method], graph: MessageGraph, ranks: int, most: int = 4, work: Any = steps
 ) -> None:
-    alone = steps(make(), graph, most)
+    alone = work(make(), graph, most)
     assert len(alone) > 0
-    for taken in together(steps, make(), graph, most, ranks=ranks):
+    for taken in together(work, make(), graph, most, ranks=ranks):
         assert len(taken) == len(alone)
         for one, other in zip(alone, taken, strict=True):
             scale = max(1.0, torch.tensor(one).abs().max().item())
@@ -98,16 +118,11 @@ def test_uneven_and_empty_shares_weigh_what_they_are(loss: Loss) -> None:
     require_same(lambda: masked(graph, loss=loss, step_size=9, **options), graph, ranks=3)
 
 
-def test_sampled_steps_are_those_of_one_rank(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Which neighbors are sampled is each rank's own chance: here all are."""
-
-    def all_neighbors(encoder: Any, graph: MessageGraph, reached: Any, _: object) -> list[Tensor]:
-        return [layer[reached.nodes[: reached.ends[0]]] for layer in encoder(graph, None)]
-
-    monkeypatch.setattr("mgae.core.methods.masked.encode_neighborhood", all_neighbors)
+def test_sampled_steps_are_those_of_one_rank() -> None:
     graph = toy_graph()
     options = {"encoder": {"dropout": 0.0}, "decoder": {"dropout": 0.0}, "fanouts": [20, 20]}
-    require_same(lambda: masked(graph, step_size=9, **options), graph, ranks=2, most=1)
+    made = lambda: masked(graph, step_size=9, **options)  # noqa: E731
+    require_same(made, graph, ranks=2, most=1, work=sampled_step)
 
 
 def masks(epochs: int, ranks: int = 1) -> list[list[int]]:
