@@ -12,7 +12,7 @@ run: $(INSTALLED) ## Train on the embedded Cora: the paper's row beside its figu
 	$(BIN)/mgae train cora
 
 test: $(DEV_INSTALLED) ## Run the tests (a few minutes), with line coverage of src
-	$(BIN)/python -m pytest --cov --cov-report=term --cov-fail-under=90
+	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=worksteal --cov --cov-report=term --cov-fail-under=90
 
 test-slow: $(DEV_INSTALLED) ## Run the slow tests: whole trainings, faults, fuzzing, load; writes results/reliability.json
 	MGAE_RECORD=1 $(BIN)/python -m pytest -m slow --timeout=7200

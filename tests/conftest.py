@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+
+# Toy graphs are too small to share: with several processes on few cores, threads only wait.
+# Set before torch is loaded, and for the commands that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +21,6 @@ from torch_geometric.utils import to_undirected
 from mgae.data import MessageGraph, checked
 from tests.reliability import Tally
 
-# Toy graphs are too small to share: with several processes on few cores, threads only wait.
 torch.set_num_threads(1)
 
 _FAILED = pytest.StashKey[bool]()
