@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -106,3 +107,14 @@ def test_the_table_shows_what_the_protocol_asks_for() -> None:
     assert shown_columns(graph="ogbl-ddi") == ["hits@20", "hits@30"]
     assert shown_columns(protocol="strict")[:3] == ["AUC", "AP", "MRR"]
     assert shown_columns(task="nodes") == ["accuracy", "macro f1"]
+
+
+@pytest.mark.parametrize(("given", "taken"), [(None, "passive"), ("active", "active")])
+def test_waiting_threads_sleep_unless_told(
+    given: str | None, taken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    if given is not None:
+        monkeypatch.setenv("OMP_WAIT_POLICY", given)
+    assert call(["--version"]) == 0
+    assert os.environ["OMP_WAIT_POLICY"] == taken

@@ -82,6 +82,9 @@ app.command("doctor", rich_help_panel=_GRAPHS)(doctor.doctor)
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command; print a problem that the user can solve as one line on stderr."""
+    # Read once, when torch is loaded. On a busy machine threads that spin while they wait take
+    # several times the processor's time of the work itself.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         with terminable():
             outcome: Any = app(arguments, standalone_mode=False)
