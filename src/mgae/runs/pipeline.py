@@ -43,9 +43,11 @@ from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.featureworth import after_check, worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
+from mgae.runs.observer import Observer
 from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
+from mgae.runs.tracking.tracker import require_trackers, tracked
 from mgae.runs.trial import Trial, recalls_of, splits_by_time
 
 LEARNING_FROM_ALL = "learning from all edges"
@@ -59,28 +61,6 @@ _SAME_FIGURE = 1e-3
 
 # After these a run directory is kept: there is something to go on with.
 _KEPT = (TrainingError, RunDirectoryError, RankError)
-
-
-class Observer:
-    """Is told how a run goes; this one keeps it to itself."""
-
-    def on_graph(self, graph: Data) -> None:
-        """Take note that the graph is read."""
-
-    def on_cell(self, name: str, index: int, count: int) -> None:
-        """Take note that one of ``count`` run sets begins."""
-
-    def on_note(self, text: str) -> None:
-        """Take a note for the user."""
-
-    def on_run(self, index: int, config: RunConfig) -> None:
-        """Run ``index`` begins."""
-
-    def on_epoch(self, record: EpochRecord) -> None:
-        """Take note of a finished epoch."""
-
-    def on_stage(self, text: str) -> None:
-        """Take note that another stage begins that may take a while."""
 
 
 def run(
@@ -108,6 +88,7 @@ def run(
     if not distributed.is_first():
         out, observer = None, Observer()
     choose_device(config.train.device)  # what is not here is known before the graph is read
+    require_trackers(config)
     if out is not None:
         check_free(Path(out))
     opened = shared_graph(
@@ -301,12 +282,14 @@ def _run_seeds(
     results, device = [], choose_device(config.train.device)
     if device != CPU:
         observer.on_note(f"computing on {device}")
-    with _resumable(directory):
+    home = None if directory is None else directory.path
+    with _resumable(directory), tracked(config, home, observer) as observers:
         for index, one in enumerate(seed_configs(config)):
-            observer.on_run(index, one)
-            home = None if directory is None else directory.seed(one, graph)
-            results.append(_run_seed(one, graph, message, home, observer))
-        result = RunResult(config, tuple(results), None if directory is None else directory.path)
+            own = None if directory is None else directory.seed(one, graph)
+            observers.on_run(index, one)
+            results.append(_run_seed(one, graph, message, own, observers))
+            observers.on_result(one, results[-1])
+        result = RunResult(config, tuple(results), home)
         if directory is not None:
             seconds = [seed.seconds for seed in results]
             directory.write_result(
