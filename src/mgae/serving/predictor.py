@@ -271,7 +271,7 @@ class Predictor:
         if not self.method.typed or not names:
             raise ConfigError(
                 f"edge type {edge_type!r}: this run has learned no types of edges: train with "
-                "--type-column and --method relational"
+                "--type-column and --method combined-relational"
             )
         if edge_type not in names:
             raise UnknownName("edge type", edge_type, names)
