@@ -159,7 +159,7 @@ def _unread_types(config: RunConfig, graph: Data) -> str | None:
     count = len(graph.get("type_names") or [])
     return (
         f"the {count} types of edges are not read by method {config.method.kind!r}: "
-        "--method relational tells them apart"
+        "--method combined-relational tells them apart"
     )
 
 
