@@ -57,6 +57,12 @@ def test_a_tracker_hears_of_each_run(tmp_path: Path, said: list[tuple[str, Any]]
     assert "heuristics/common-neighbors/auc" in figures
 
 
+def test_runs_in_processes_are_tracked_there(tmp_path: Path) -> None:
+    settings = config(runs=2, train={"epochs": 1, "track": ["tensorboard"]})
+    run(settings, data(), tmp_path / "run", jobs=2)
+    assert len(list((tmp_path / "run").glob("seed-?/tensorboard/events*"))) == 2
+
+
 def test_a_resumed_run_is_told_again_and_a_finished_seed_is_not(
     tmp_path: Path, said: list[tuple[str, Any]]
 ) -> None:

@@ -54,10 +54,10 @@ class Tracker(Observer):
         self.close()
         folder, name = self.directory, config.label
         if folder is not None:
-            own = folder / f"seed-{config.seed}"
-            name = folder.resolve().name
-            if own.is_dir():
-                folder, name = own, f"{name}-{own.name}"
+            seed = f"seed-{config.seed}"
+            folder = folder / seed if (folder / seed).is_dir() else folder
+            whole = folder.resolve()
+            name = f"{whole.parent.name}-{seed}" if whole.name == seed else whole.name
             if (folder / "metrics.json").exists():
                 return  # it came to its end before the whole was broken off
         self.begin(name, flat(config.model_dump(exclude_none=True, mode="json")), folder)
