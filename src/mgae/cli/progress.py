@@ -19,7 +19,7 @@ from mgae.core.training.loop import EpochRecord
 from mgae.data.datasets.loading import statistics
 from mgae.evaluation.monitors import LOSS
 from mgae.runs.config import RunConfig
-from mgae.runs.pipeline import Observer
+from mgae.runs.observer import Observer
 
 
 class _Drawn:
@@ -113,4 +113,4 @@ class ProgressObserver(_Drawn, Observer):
 
     def on_stage(self, text: str) -> None:
         """Show what takes its time."""
-        self.progress.update(self.bar, state=text)
+        self.progress.update(self.bar, state=text, visible=True)
