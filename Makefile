@@ -9,7 +9,7 @@ DEV_INSTALLED := $(VENV)/.dev-installed
 # Cheap ones first; each goes on where it was broken off.
 TABLES := links-planetoid nodes mask-kind links-blogcatalog nodes-blogcatalog mask-ratio links-ogb
 
-.PHONY: run test test-slow check results-docs reproduce-all reproduce-sample format bench bench-serving bench-worth cora pretrain help clean
+.PHONY: run test test-slow check docs results-docs reproduce-all reproduce-sample format bench bench-serving bench-worth cora pretrain help clean
 
 run: $(INSTALLED) ## Train on the embedded Cora: the paper's row beside its figures, and the default recipe
 	$(BIN)/mgae train cora
@@ -26,6 +26,11 @@ check: $(DEV_INSTALLED) ## Lint, check the format and the types, compare the tab
 	$(BIN)/mypy
 	$(BIN)/python scripts/results.py check
 	$(BIN)/python -m tests.reliability check
+
+docs: $(DEV_INSTALLED) ## Build the documentation with warnings as errors, check its links, and serve it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/python -m scripts.docsite.links build/site
+	$(BIN)/python -m http.server --directory build/site --bind 127.0.0.1 8001
 
 results-docs: $(INSTALLED) ## Write the tables in README, docs and results/ again from results/*.json
 	$(BIN)/python scripts/results.py update

@@ -35,6 +35,7 @@ class Row:
 
 
 OURS, NETWORK, EVIDENCE, INSTANT = "ours", "mgae", "evidence", "instant"
+FROM_SHIPPED = "evidence-from-shipped"
 _HEURISTICS = (
     "common-neighbors",
     "adamic-adar",
@@ -65,6 +66,15 @@ ROWS: dict[str, Row] = {
     INSTANT: Row("instant, no training", "ablation", {"method": "instant"}),
     **{name: Row(name, "heuristic", {"method": name}) for name in _HEURISTICS},
     **{name: Row(name, "peer", {"method": name, **_ALONE}) for name in _PEERS},
+}
+
+# Rows that another benchmark measures.
+MORE_ROWS: dict[str, Row] = {
+    FROM_SHIPPED: Row(
+        "evidence alone, from the shipped weights",
+        "ablation",
+        {"method": {"kind": "evidence", "start": "shipped"}},
+    ),
 }
 
 

@@ -113,4 +113,4 @@ class ProgressObserver(_Drawn, Observer):
 
     def on_stage(self, text: str) -> None:
         """Show what takes its time."""
-        self.progress.update(self.bar, state=text)
+        self.progress.update(self.bar, state=text, visible=True)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from mgae.cli import flags
-from mgae.cli.serving import Run, Seed
+from mgae.cli.serving import Seed
 from mgae.core.errors import ConfigError, UnsupportedError
 
 _SHORTEST_TOKEN = 8
@@ -21,7 +21,10 @@ _FIRST_DESCRIPTOR = 3  # of systemd's protocol, sd_listen_fds(3)
 
 
 def serve(
-    run: Run,
+    run: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", show_default=False, help="One run directory, or several."),
+    ],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
     token: Annotated[
@@ -34,7 +37,7 @@ def serve(
     number: Seed = 0,
     device: flags.DeviceAgain = None,
 ) -> None:
-    """Serve a run's recommendations over HTTP, with a page to look around in."""
+    """Serve recommendations of runs over HTTP, with a page to look around in."""
     _require_packages()
     _check_access(host, token)
     listening = _listen(host, port)
@@ -141,21 +144,22 @@ def _without_delay(listening: socket.socket) -> socket.socket:
     return listening
 
 
-def _application(run: Path, number: int, device: str | None, host: str, token: str | None) -> Any:
+def _application(
+    runs: list[Path], number: int, device: str | None, host: str, token: str | None
+) -> Any:
     import torch
     from prometheus_client import disable_created_metrics
 
-    from mgae.runs.rundirectory import RunDirectory
-    from mgae.serving import Predictor
     from mgae.serving.service.application import LOOPBACK, create_app
+    from mgae.serving.service.served import Served, names_of
 
     # Otherwise each route has a second series, with its time of creation.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     torch.set_num_threads(1)  # requests share the cores, not parts of one request
-    figures = RunDirectory.open(run).run(number).metrics()["test"]
-    test = {name: summary["mean"] for name, summary in figures.items()}
+    names = names_of([run.resolve() for run in runs])
+    served = [Served.load(run, number, device, name) for run, name in zip(runs, names, strict=True)]
     name = f"[{host}]" if ":" in host else host.lower()
-    return create_app(Predictor.load(run, number, device), token, LOOPBACK | {name}, test)
+    return create_app(*served, token=token, hosts=LOOPBACK | {name})
 
 
 def _say_where(host: str, port: int, token: str | None) -> None:

@@ -83,6 +83,11 @@ class Preparation:
         return [name for encoder in self.encoders for name in encoder.names]
 
     @property
+    def read(self) -> list[str]:
+        """Return the columns that are read."""
+        return [one.name for one in self.encoders if not isinstance(one, Dropped)]
+
+    @property
     def text_columns(self) -> set[str]:
         """Return the columns whose cells must not be read as numbers."""
         return {encoder.name for encoder in self.encoders if encoder.reads_text}

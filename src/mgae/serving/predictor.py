@@ -217,6 +217,11 @@ class Predictor:
         """Return the nodes it has an edge to; on a directed graph those it points to."""
         return self._answers.ids(self._ranking.neighbors.of(self.nodes.position(node)))
 
+    def joins(self, node: Any, other: Any) -> bool:
+        """Return whether there is an edge from a node to another."""
+        numbers = self._numbers([node, other])
+        return bool(self._ranking.neighbors.join(*numbers.split(1)))
+
     def embed(self, nodes: Iterable[Any] | None = None) -> np.ndarray:
         """Return a vector for each node [n, width], for all of them without ``nodes``."""
         embedding = self._embedding if nodes is None else self._embedding[self._numbers(nodes)]
@@ -271,7 +276,7 @@ class Predictor:
         if not self.method.typed or not names:
             raise ConfigError(
                 f"edge type {edge_type!r}: this run has learned no types of edges: train with "
-                "--type-column and --method relational"
+                "--type-column and --method combined-relational"
             )
         if edge_type not in names:
             raise UnknownName("edge type", edge_type, names)
@@ -297,7 +302,9 @@ class Predictor:
         Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
 
         Args:
-            k, exclude_known, exact: as `recommend` has them.
+            k: how many.
+            exclude_known: whether to leave out neighbors.
+            exact: as of `recommend`.
             on_share: called with the share that is done.
             among: the only nodes to recommend.
             nodes: those that get recommendations, instead of all.

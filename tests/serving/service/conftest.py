@@ -7,8 +7,11 @@ from collections.abc import Iterator
 import pytest
 from fastapi.testclient import TestClient
 
+from mgae.runs.config import RunConfig
+from mgae.runs.results import RunResult, SeedResult
 from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
+from mgae.serving.service.served import Served
 from tests.conftest import toy_data
 from tests.serving.test_predictor import fitted
 
@@ -36,7 +39,14 @@ def predictor() -> Predictor:
     return fitted(data)
 
 
+def measured(config: RunConfig, auc: float) -> RunResult:
+    """Test figures of one seed, with a heuristic's beside them."""
+    heuristics = {"common-neighbors": {"auc": 80.0}}
+    return RunResult(config, (SeedResult(0, {"auc": auc}, {}, heuristics, 5, 3, 1.0),))
+
+
 @pytest.fixture(scope="session")
 def client(predictor: Predictor) -> Iterator[TestClient]:
-    with TestClient(create_app(predictor, test={"auc": 91.5}), base_url="http://localhost") as made:
+    toy = Served.of(predictor, "toy", measured(predictor.config, 91.5))
+    with TestClient(create_app(toy), base_url="http://localhost") as made:
         yield made

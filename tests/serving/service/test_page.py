@@ -21,7 +21,9 @@ from mgae.data.nodetexts import NodeTexts
 from mgae.evaluation.verdict import Verdict
 from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
+from mgae.serving.service.served import Served
 from tests.conftest import toy_data
+from tests.serving.service.conftest import measured
 from tests.serving.test_predictor import fitted
 
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
@@ -68,7 +70,8 @@ def served(app: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address(predictor: Predictor) -> Iterator[str]:
-    with served(create_app(predictor, test={"auc": 91.5})) as at:
+    toy = Served.of(predictor, "data", measured(predictor.config, 91.5))
+    with served(create_app(toy)) as at:
         yield at
 
 
@@ -228,7 +231,8 @@ def test_scores_that_should_not_be_used_are_said_to_be(
     judged = copy(predictor)
     text = "not worth it here: use L3 (AUC 90.0 against our 80.0)"
     judged.verdict = Verdict("worse", text, "auc", 100, 80.0, (75.0, 85.0), "l3", 90.0)
-    with served(create_app(judged, test={"auc": 80.0})) as address:
+    toy = Served.of(judged, "data", measured(judged.config, 80.0))
+    with served(create_app(toy)) as address:
         page = browser.new_page()
         page.goto(address)
         shown = page.locator("#panel .verdict.worse")
@@ -243,7 +247,7 @@ def test_scores_that_should_not_be_used_are_said_to_be(
 def test_the_api_is_described_without_a_cdn(browser: Browser, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}/docs")
-    expect(page.locator(".route")).to_have_count(10)
+    expect(page.locator(".route")).to_have_count(11)
     expect(page.locator("article")).to_contain_text("/nodes/{id}/recommendations")
     page.close()
 

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 
 from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
+from mgae.serving.service.served import Served
 from mgae.serving.service.shapes import MOST_BYTES, MOST_PAIRS
 from tests.conftest import toy_data
 from tests.serving.service.conftest import ODD_IDS
@@ -210,3 +211,63 @@ def test_the_page_needs_nobody_else(client: TestClient) -> None:
         script = client.get(f"/page/{name}.js")
         assert script.status_code == 200
         assert "http" not in script.text
+
+
+def test_pairs_are_compared_on_demand(client: TestClient, predictor: Predictor) -> None:
+    neighbor = predictor.neighbors("n20")[0]
+    pairs = [("n20", neighbor), ("n20", "a/b")]
+    answer = client.post("/score", json={"pairs": pairs, "why": True}).json()["scores"]
+    assert [row["comparison"]["joined"] for row in answer] == [True, predictor.joins("n20", "a/b")]
+    for row in answer:
+        parts = row["comparison"]["why"]["contributions"]
+        assert sum(part["value"] for part in parts) == pytest.approx(row["score"], abs=1e-4)
+    (first, other), z = pairs[0], predictor.embed
+    both = z([first])[0] @ z([other])[0] / np.linalg.norm(z([first])) / np.linalg.norm(z([other]))
+    assert answer[0]["comparison"]["cosine"] == pytest.approx(float(both), abs=1e-5)
+    many = client.post("/score", json={"pairs": pairs * 51, "why": True})
+    assert (many.status_code, "at most 100 pairs" in many.json()["detail"]) == (422, True)
+
+
+def test_a_new_node_without_features_is_a_mean_one(
+    client: TestClient, predictor: Predictor
+) -> None:
+    edges = [("new", "n20"), ("new", "n21")]
+    answer = client.post("/embed", json={"nodes": [{"node": "new"}], "edges": edges, "k": 2}).json()
+    mean = predictor.graph.x.mean(dim=0).tolist()
+    expected = predictor.recommend_new({"new": mean}, edges, 2)["new"]
+    links = answer["nodes"][0]["recommendations"]
+    assert [link["node"] for link in links] == [link.node for link in expected]
+    some = [{"node": "new"}, {"node": "newer", "features": mean}]
+    assert client.post("/embed", json={"nodes": some}).status_code == 422
+
+
+def test_figures_stand_beside_the_heuristics(client: TestClient) -> None:
+    (figure,) = client.get("/info").json()["figures"]
+    assert (figure["heading"], figure["value"]) == ("AUC", 91.5)
+    assert figure["heuristics"] == {"common-neighbors": 80.0}
+    assert figure["meaning"].startswith("how often an edge scores higher")
+
+
+def test_several_runs_are_told_apart_and_one_is_replaced(predictor: Predictor) -> None:
+    small = fitted(toy_data())
+    app = create_app(Served.of(predictor, "large"), Served.of(small, "small"))
+    client = TestClient(app, base_url="http://localhost")
+    assert [one["run"] for one in client.get("/runs").json()["runs"]] == ["large", "small"]
+    assert client.get("/info").json()["nodes"] == 60
+    assert client.get("/info?run=small").json()["nodes"] == 20
+    assert client.get("/nodes/3?run=small").json()["degree"] == len(small.neighbors(3))
+    assert client.get("/nodes/3").status_code == 404
+    pairs = {"pairs": [[1, 2]]}
+    assert client.post("/score?run=small", json=pairs).status_code == 200
+    assert "unknown run 'other'" in client.get("/info?run=other").json()["detail"]
+    app.state.runs.replace(Served.of(fitted(toy_data(num_nodes=25)), "small"))
+    assert client.get("/info?run=small").json()["nodes"] == 25
+    assert 'mgae_nodes{run="small"} 25.0' in client.get("/metrics").text
+
+
+def test_the_map_is_packed_for_those_who_can_unpack_it(client: TestClient) -> None:
+    packed = client.get("/map")
+    plain = client.get("/map", headers={"Accept-Encoding": "identity"})
+    assert packed.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert packed.json() == plain.json()

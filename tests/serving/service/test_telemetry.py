@@ -25,7 +25,7 @@ class Samples:
 
 
 def test_a_request_falls_into_its_bucket_and_all_larger_ones() -> None:
-    telemetry = Telemetry(num_nodes=7)
+    telemetry = Telemetry({"run": lambda: 7})
     telemetry.add("/a", "GET", 200, 0.02)
     telemetry.add("/a", "GET", 200, 0.5)
     telemetry.add("/a", "GET", 404, 60.0)
@@ -37,14 +37,14 @@ def test_a_request_falls_into_its_bucket_and_all_larger_ones() -> None:
     assert buckets == [0, 1, 2, 2, 3]  # a border belongs to its bucket
     assert value("mgae_request_seconds_sum", route="/a") == 60.52
     assert value("mgae_request_seconds_count", route="/a") == 3
-    assert value("mgae_nodes") == 7
+    assert value("mgae_nodes", run="run") == 7
     memory = value("process_resident_memory_bytes")
     assert memory is not None
     assert memory > 0
 
 
 def test_each_application_counts_for_itself() -> None:
-    first, second = Telemetry(num_nodes=1), Telemetry(num_nodes=2)
+    first, second = Telemetry({}), Telemetry({})
     first.add("/a", "GET", 200, 0.02)
     assert b'route="/a"' not in second.text()
 

@@ -49,4 +49,4 @@ def _numbers(column: pa.ChunkedArray, ids: pa.Array) -> np.ndarray:
     found = pc.index_in(column.cast(pa.string()), value_set=ids)
     if found.null_count:
         raise ValueError("an id has no features")
-    return found.to_numpy().astype(np.int64)
+    return np.asarray(found.to_numpy(), dtype=np.int64)

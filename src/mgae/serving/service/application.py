@@ -15,14 +15,12 @@ from fastapi.responses import FileResponse, PlainTextResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.middleware.gzip import GZipMiddleware
 
-from mgae.data.datasets.loading import statistics
-from mgae.runs.results import RunResult
-from mgae.serving.maps import NodeMap
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes, telemetry
 from mgae.serving.service.guard import Credentials, Guard
-from mgae.serving.service.problems import Problem, handle_problems
+from mgae.serving.service.problems import Problem, documented, handle_problems
 from mgae.serving.service.routes import model_routes
+from mgae.serving.service.served import Runs, Served
 from mgae.serving.templates import palette
 from mgae.version import __version__
 
@@ -31,34 +29,30 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 def create_app(
-    predictor: Predictor,
-    token: str | None = None,
-    hosts: frozenset[str] = LOOPBACK,
-    test: dict[str, float] | None = None,
+    *served: Served | Predictor, token: str | None = None, hosts: frozenset[str] = LOOPBACK
 ) -> FastAPI:
-    """Return the service of a predictor.
+    """Return the service of some runs; a predictor alone is served without figures.
 
     Args:
-        predictor: the model; it is warmed up here, so that the first request does not wait.
+        served: what is asked; requests that name no run mean the first.
         token: what every request but ``GET /health`` must bring; None: nothing.
         hosts: the names that the service answers to if there is no token.
-        test: the run's test figures, in percent.
     """
-    node_map = _warm_up(predictor)
-    info = _info(predictor, node_map, test or {})
+    runs = Runs(served)
     app = FastAPI(
-        title=f"mgae: {info.graph}",
+        title=f"mgae: {', '.join(dict.fromkeys(one.info.graph for one in runs.all))}",
         version=__version__,
         description="Neighbors, recommendations and embeddings of a trained graph autoencoder.",
         docs_url=None,  # both take their scripts from a CDN; /docs is ours
         redoc_url=None,
         lifespan=_lifespan,
     )
-    metrics = telemetry.Telemetry(predictor.num_nodes)
+    metrics = telemetry.Telemetry(runs.counts)
+    app.state.runs = runs
     app.state.credentials = credentials = Credentials(token)
     handle_problems(app)
-    app.include_router(model_routes(predictor, info, node_map))
-    app.include_router(_own_routes(metrics, credentials))
+    app.include_router(model_routes())
+    app.include_router(_own_routes(runs, metrics, credentials))
     app.mount("/page", StaticFiles(directory=PAGE))
     _describe(app)
     app.add_middleware(GZipMiddleware, minimum_size=2000)
@@ -67,9 +61,18 @@ def create_app(
     return app
 
 
-def _own_routes(metrics: telemetry.Telemetry, credentials: Credentials) -> APIRouter:
-    """Return the routes that do not ask the model."""
+def _own_routes(runs: Runs, metrics: telemetry.Telemetry, credentials: Credentials) -> APIRouter:
+    """Return the routes that do not ask a model."""
     router = APIRouter()
+
+    @router.get("/runs", summary="The runs that are served", responses=documented(401))
+    async def _runs() -> shapes.Served:
+        facts = ("run", "graph", "method")
+        return shapes.Served(
+            runs=[
+                shapes.Run(**{fact: getattr(one.info, fact) for fact in facts}) for one in runs.all
+            ]
+        )
 
     # Not in a thread, so that it answers while all threads are at work.
     @router.get("/health", summary="Whether the service is up")
@@ -102,47 +105,6 @@ def _own_routes(metrics: telemetry.Telemetry, credentials: Credentials) -> APIRo
         return answer
 
     return router
-
-
-def _warm_up(predictor: Predictor) -> NodeMap | None:
-    """Compute everything that is computed only once; return the map."""
-    first = predictor.node_ids[0]
-    predictor.neighbors(first)
-    predictor.find("", 1)
-    predictor.recommend(first, 1)
-    if predictor.embeds:
-        predictor.similar(first, 1)
-    return predictor.map(shapes.MOST_MAP_POINTS)
-
-
-def _info(predictor: Predictor, node_map: NodeMap | None, test: dict[str, float]) -> shapes.Info:
-    config, graph = predictor.config, predictor.graph
-    counts = statistics(graph)
-    width = None if node_map is None else int(predictor.embed([predictor.node_ids[0]]).shape[1])
-    return shapes.Info(
-        graph=Path(config.graph).name,
-        nodes=predictor.num_nodes,
-        edges=counts["edges"],
-        features=0 if graph.x is None else graph.x.size(1),
-        directed=not graph.undirected,
-        method=RunResult(config, ()).name,
-        task=config.task,
-        protocol=config.protocol,
-        embedding_width=width,
-        exact=predictor.ranks_all(),
-        test=test,
-        verdict=_worth(predictor),
-        notes=predictor.notes,
-        limits=shapes.LIMITS,
-        version=__version__,
-    )
-
-
-def _worth(predictor: Predictor) -> shapes.Worth | None:
-    verdict = predictor.verdict
-    if verdict is None:
-        return None
-    return shapes.Worth(kind=verdict.kind, text=verdict.text, warning=verdict.is_bad)
 
 
 @asynccontextmanager

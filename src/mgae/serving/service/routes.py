@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
-import pyarrow as pa
-from fastapi import APIRouter, HTTPException, Path, Query, Response
+import torch
+from fastapi import APIRouter, Depends, HTTPException, Path, Query, Request, Response
+from pydantic import BaseModel
 
 from mgae.core.errors import GraphError
 from mgae.serving.answers import Recommendation
-from mgae.serving.maps import NodeMap
+from mgae.serving.explanations import Why
 from mgae.serving.predictor import Predictor
 from mgae.serving.service import shapes
 from mgae.serving.service.guard import segment_text
 from mgae.serving.service.problems import documented
+from mgae.serving.service.served import Runs, Served
 
 Text = Annotated[str, Query(max_length=shapes.MOST_ID_LENGTH, description="a part of an id")]
 Some = Annotated[int, Query(ge=1, le=shapes.MOST_SUGGESTIONS, description="how many at most")]
@@ -33,32 +36,46 @@ Reasons = Annotated[bool, Query(description="say why, with what adds up to each 
 Most = Annotated[
     int, Query(ge=0, le=shapes.MOST_NEIGHBORS, description="neighbors to list at most")
 ]
-_SCALE = 65535
 
 
-def model_routes(predictor: Predictor, info: shapes.Info, node_map: NodeMap | None) -> APIRouter:
-    """Return the routes that ask the model."""
-    router = APIRouter(responses=documented(401, 422))
-    _add_lookups(router, predictor, info)
-    _add_rankings(router, predictor)
-    _add_posts(router, predictor)
-    _add_map(router, predictor, node_map)
+# Not in a thread: it takes a run as it is at this moment, and the whole request is about that one.
+async def _served(
+    request: Request,
+    run: Annotated[
+        str | None,
+        Query(max_length=shapes.MOST_ID_LENGTH, description="which run; absent: the first"),
+    ] = None,
+) -> Served:
+    runs: Runs = request.app.state.runs
+    return runs[run]
+
+
+Asked = Annotated[Served, Depends(_served)]
+
+
+def model_routes() -> APIRouter:
+    """Return the routes that ask a model."""
+    router = APIRouter(responses=documented(401, 404, 422))
+    _add_lookups(router)
+    _add_rankings(router)
+    _add_posts(router)
     return router
 
 
-def _add_lookups(router: APIRouter, predictor: Predictor, info: shapes.Info) -> None:
+def _add_lookups(router: APIRouter) -> None:
     @router.get("/info", summary="What is served")
-    def _info() -> shapes.Info:
-        return info
+    async def _info(served: Asked) -> shapes.Info:
+        return served.info
 
     @router.get("/nodes", summary="Find nodes by a part of their id or title")
-    def _find(query: Text = "", limit: Some = 10) -> shapes.Found:
+    def _find(served: Asked, query: Text = "", limit: Some = 10) -> shapes.Found:
+        predictor = served.predictor
         found = predictor.find(query, limit)
         return shapes.Found(query=query, nodes=found, titles=list(map(predictor.title, found)))
 
-    @router.get("/nodes/{id}", summary="A node and its neighbors", responses=documented(404))
-    def _node(id: Id, limit: Most = 100) -> shapes.Node:
-        node = _known(predictor, id)
+    @router.get("/nodes/{id}", summary="A node and its neighbors")
+    def _node(served: Asked, id: Id, limit: Most = 100) -> shapes.Node:
+        predictor, node = _known(served, id)
         neighbors = predictor.neighbors(node)
         shown = neighbors[:limit]
         return shapes.Node(
@@ -70,33 +87,41 @@ def _add_lookups(router: APIRouter, predictor: Predictor, info: shapes.Info) -> 
             neighbor_titles=list(map(predictor.title, shown)),
         )
 
+    # Written once, when the run was loaded.
+    @router.get("/map", summary="Where the nodes lie on a plane", response_model=shapes.Map)
+    async def _of_nodes(served: Asked, request: Request) -> Response:
+        if served.map is None:
+            raise HTTPException(404, "this method has no embeddings, so there is no map")
+        packed = "gzip" in request.headers.get("accept-encoding", "")
+        headers = {"Content-Encoding": "gzip"} if packed else {}
+        text = served.map if packed else gzip.decompress(served.map)
+        return Response(text, headers=headers, media_type="application/json")
 
-def _add_rankings(router: APIRouter, predictor: Predictor) -> None:
+
+def _add_rankings(router: APIRouter) -> None:
     @router.get(
         "/nodes/{id}/recommendations",
         summary="New links of a node, the likeliest first",
-        responses=documented(404),
+        response_model=shapes.Recommendations,
     )
     def _recommendations(
-        id: Id, k: Count = 10, exact: Exact = None, why: Reasons = False
-    ) -> shapes.Recommendations:
-        node = _known(predictor, id)
+        served: Asked, id: Id, k: Count = 10, exact: Exact = None, why: Reasons = False
+    ) -> Response:
+        predictor, node = _known(served, id)
         links = _links(predictor.recommend(node, k, exact=exact))
         if why:
             reasons = predictor.why(node, [link.node for link in links])
             for link, reason in zip(links, reasons, strict=True):
-                link.why = shapes.Why.model_validate(asdict(reason))
-        return shapes.Recommendations(
-            node=node, recommendations=links, rank_precision=predictor.rank_precision[:k]
+                link.why = _why(reason)
+        return _json(
+            shapes.Recommendations(
+                node=node, recommendations=links, rank_precision=predictor.rank_precision[:k]
+            )
         )
 
-    @router.get(
-        "/nodes/{id}/similar",
-        summary="Nodes with the nearest embeddings",
-        responses=documented(404),
-    )
-    def _similar(id: Id, k: Count = 10) -> shapes.Similar:
-        node = _known(predictor, id)
+    @router.get("/nodes/{id}/similar", summary="Nodes with the nearest embeddings")
+    def _similar(served: Asked, id: Id, k: Count = 10) -> shapes.Similar:
+        predictor, node = _known(served, id)
         near = [
             shapes.Near(node=other, title=predictor.title(other), cosine=value)
             for other, value in predictor.similar(node, k)
@@ -104,23 +129,32 @@ def _add_rankings(router: APIRouter, predictor: Predictor) -> None:
         return shapes.Similar(node=node, similar=near)
 
 
-def _add_posts(router: APIRouter, predictor: Predictor) -> None:
+def _add_posts(router: APIRouter) -> None:
     @router.post("/score", summary="How likely links are", responses=documented(400, 413))
-    def _score(asked: shapes.Pairs) -> shapes.Scores:
+    def _score(served: Asked, asked: shapes.Pairs) -> shapes.Scores:
+        if asked.why and len(asked.pairs) > shapes.MOST_EXPLAINED:
+            raise GraphError(f"why: at most {shapes.MOST_EXPLAINED} pairs are compared at once")
+        predictor = served.predictor
         scores = predictor.score_links(asked.pairs)
         columns = scores.logit.tolist(), scores.balanced_probability.tolist()
+        compared = [_compared(predictor, *pair) if asked.why else None for pair in asked.pairs]
         return shapes.Scores(
             scores=[
-                shapes.PairScore(source=u, target=v, score=s, balanced_probability=shapes.plain(p))
-                for (u, v), s, p in zip(asked.pairs, *columns, strict=True)
+                shapes.PairScore(
+                    source=u,
+                    target=v,
+                    score=s,
+                    balanced_probability=shapes.plain(p),
+                    comparison=comparison,
+                )
+                for (u, v), s, p, comparison in zip(asked.pairs, *columns, compared, strict=True)
             ]
         )
 
     @router.post("/embed", summary="Embed unseen nodes", responses=documented(400, 413))
-    def _embed(asked: shapes.NewNodes) -> shapes.EmbeddedNodes:
-        features = {new.node: new.features for new in asked.nodes}
-        if len(features) < len(asked.nodes):
-            raise GraphError("nodes: two of the new nodes have the same id")
+    def _embed(served: Asked, asked: shapes.NewNodes) -> shapes.EmbeddedNodes:
+        predictor = served.predictor
+        features = _features(predictor, asked.nodes)
         rows = _require_finite(predictor.embed_new(features, asked.edges))
         links: dict[Any, list[Recommendation]] = (
             predictor.recommend_new(features, asked.edges, asked.k, asked.side) if asked.k else {}
@@ -135,49 +169,49 @@ def _add_posts(router: APIRouter, predictor: Predictor) -> None:
         )
 
 
-def _add_map(router: APIRouter, predictor: Predictor, node_map: NodeMap | None) -> None:
-    # Written once: it is the same for everyone, and the longest answer there is.
-    text = None if node_map is None else _map(predictor, node_map).model_dump_json()
+def _features(predictor: Predictor, nodes: list[shapes.NewNode]) -> dict[Any, Any]:
+    """Return the features of each new node; where none are given, those of a mean node."""
+    features: dict[Any, Any] = {new.node: new.features for new in nodes}
+    if len(features) < len(nodes):
+        raise GraphError("nodes: two of the new nodes have the same id")
+    absent = [node for node, given in features.items() if given is None]
+    if absent and len(absent) < len(features):
+        raise GraphError("features: give them for all of the new nodes, or for none")
+    x = predictor.graph.x
+    mean = [] if x is None else x.mean(dim=0).tolist()
+    return dict.fromkeys(features, mean) if absent else features
 
-    @router.get(
-        "/map",
-        summary="Where the nodes lie on a plane",
-        response_model=shapes.Map,
-        responses=documented(404),
+
+def _compared(predictor: Predictor, one: Any, other: Any) -> shapes.Comparison:
+    (reason,) = predictor.why_scored(one, [other])
+    numbers = [predictor.nodes.position(node) for node in (one, other)]
+    cosine = (
+        float(predictor.cosines(numbers[0], torch.tensor(numbers[1:])))
+        if predictor.embeds
+        else None
     )
-    async def _of_nodes() -> Response:
-        if text is None:
-            raise HTTPException(404, "this method has no embeddings, so there is no map")
-        return Response(text, media_type="application/json")
-
-
-def _map(predictor: Predictor, node_map: NodeMap) -> shapes.Map:
-    texts, some = predictor.texts, pa.array(node_map.nodes)
-    columns = {} if texts is None else texts.attributes
-    attributes = {name: column.take(some).to_pylist() for name, column in columns.items()}
-    x, y = (node_map.xy * _SCALE).round().astype(int).T.tolist()
-    return shapes.Map(
-        nodes=[predictor.node_ids[number] for number in node_map.nodes.tolist()],
-        titles=None
-        if texts is None or texts.titles is None
-        else texts.titles.take(some).to_pylist(),
-        attributes=attributes,
-        x=x,
-        y=y,
-        group=node_map.groups.tolist(),
-        groups=node_map.names,
-        grouping=node_map.grouping,
-        projection=node_map.projection,
-        total=predictor.num_nodes,
+    return shapes.Comparison(
+        joined=predictor.joins(one, other),
+        cosine=cosine,
+        why=_why(reason),
     )
 
 
-def _known(predictor: Predictor, segment: str) -> Any:
-    """Return the user's own id for a segment of the path."""
-    text = segment_text(segment)
+def _why(reason: Why) -> shapes.Why:
+    return shapes.Why.model_validate(asdict(reason))
+
+
+def _json(answer: BaseModel) -> Response:
+    """Return an answer as it is: FastAPI would check it once more."""
+    return Response(answer.model_dump_json(), media_type="application/json")
+
+
+def _known(served: Served, segment: str) -> tuple[Predictor, Any]:
+    """Return the model, and the user's own id for a segment of the path."""
+    text, predictor = segment_text(segment), served.predictor
     if not predictor.knows(text):
         raise HTTPException(404, f"unknown node {text!r}: GET /nodes?query= finds ids")
-    return predictor.nodes.id_of(text)
+    return predictor, predictor.nodes.id_of(text)
 
 
 def _links(recommended: list[Recommendation]) -> list[shapes.Link]:

@@ -9,12 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, StrictInt, Stric
 # How much one request may ask for.
 MOST_K = 1000
 MOST_PAIRS = 10_000
+MOST_EXPLAINED = 100
 MOST_NEW_NODES = 100
 MOST_NEW_EDGES = 10_000
 MOST_FEATURES = 100_000
 MOST_SUGGESTIONS = 100
 MOST_NEIGHBORS = 1000
-MOST_MAP_POINTS = 20_000
+MOST_MAP_POINTS = 100_000
 MOST_ID_LENGTH = 1000
 MOST_CELL_LENGTH = 10_000
 MOST_BYTES = 4 * 2**20
@@ -22,6 +23,7 @@ MOST_BYTES = 4 * 2**20
 LIMITS = {
     "k": MOST_K,
     "pairs": MOST_PAIRS,
+    "explained_pairs": MOST_EXPLAINED,
     "new_nodes": MOST_NEW_NODES,
     "new_edges": MOST_NEW_EDGES,
     "request_bytes": MOST_BYTES,
@@ -52,9 +54,35 @@ class Worth(BaseModel):
     warning: bool = Field(description="whether the scores should not be used")
 
 
+class Figure(BaseModel):
+    """A test figure in percent, with what to compare it with."""
+
+    metric: str
+    heading: str = Field(description="the metric's name as people write it")
+    meaning: str = Field(description="what it says, in a sentence")
+    value: float
+    interval: tuple[float, float] | None = Field(description="of 95%; null if it is not known")
+    heuristics: dict[str, float] = Field(description="the same of what learns nothing, by name")
+
+
+class Column(BaseModel):
+    """A column of the features file."""
+
+    name: str
+    text: bool = Field(description="whether its cells are texts, else numbers")
+
+
+class NewNodesTaken(BaseModel):
+    """What a new node may come with."""
+
+    columns: list[Column] = Field(description="of its features; empty if they are many or none")
+    sides: list[str] = Field(description="of a bipartite graph, else empty")
+
+
 class Info(BaseModel):
     """What is served."""
 
+    run: str = Field(description="the name that requests call it by")
     graph: str
     nodes: int
     edges: int
@@ -65,11 +93,29 @@ class Info(BaseModel):
     protocol: str
     embedding_width: int | None = Field(description="null if the method has no embeddings")
     exact: bool = Field(description="whether all nodes are ranked, or candidates only")
+    new_nodes: NewNodesTaken | None = Field(
+        description="what POST /embed takes; null if the model knows the nodes of its graph alone"
+    )
     test: dict[str, float] = Field(description="the run's test figures, in percent")
+    figures: list[Figure] = Field(description="those to look at, the verdict's first")
     verdict: Worth | None = Field(description="null if nothing was measured")
     notes: list[str]
     limits: dict[str, int]
     version: str
+
+
+class Run(BaseModel):
+    """A run that is served."""
+
+    run: str
+    graph: str
+    method: str
+
+
+class Served(BaseModel):
+    """The runs, the one that is meant where none is named first."""
+
+    runs: list[Run]
 
 
 class Found(BaseModel):
@@ -165,6 +211,17 @@ class Pairs(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     pairs: Annotated[list[tuple[NodeId, NodeId]], Field(max_length=MOST_PAIRS)]
+    why: Annotated[
+        bool, Field(description=f"compare the two, of at most {MOST_EXPLAINED} pairs")
+    ] = False
+
+
+class Comparison(BaseModel):
+    """Two nodes beside each other."""
+
+    joined: bool = Field(description="whether the graph has this edge")
+    cosine: float | None = Field(description="of their embeddings; null without any")
+    why: Why = Field(description="the contributions add up to the pair's score")
 
 
 class PairScore(BaseModel):
@@ -176,6 +233,7 @@ class PairScore(BaseModel):
     balanced_probability: float | None = Field(
         description="of an edge where edges and other pairs are equally many"
     )
+    comparison: Comparison | None = Field(None, description="with why")
 
 
 class Scores(BaseModel):
@@ -191,9 +249,12 @@ class NewNode(BaseModel):
 
     node: NodeId
     features: Annotated[
-        Features | Cells,
-        Field(description="numbers as the model reads them, or the cells of a row by column"),
-    ]
+        Features | Cells | None,
+        Field(
+            description="numbers as the model reads them, or the cells of a row by column; "
+            "absent for all new nodes: those of a mean node of the graph"
+        ),
+    ] = None
 
 
 class NewNodes(BaseModel):

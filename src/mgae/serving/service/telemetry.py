@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 
 import psutil
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -15,9 +16,12 @@ _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
 class Telemetry:
-    """The metrics of one application, in a registry of its own."""
+    """The metrics of one application, in a registry of its own.
 
-    def __init__(self, num_nodes: int) -> None:
+    ``nodes`` counts the nodes of each run, asked each time: a run may be replaced.
+    """
+
+    def __init__(self, nodes: Mapping[str, Callable[[], int]]) -> None:
         self.registry = registry = CollectorRegistry()
         labels = ["route", "method", "status"]
         self.requests = Counter("mgae_requests", "Requests answered.", labels, registry=registry)
@@ -34,7 +38,9 @@ class Telemetry:
         # prometheus-client's own collector has this on Linux alone.
         memory = Gauge("process_resident_memory_bytes", "Memory.", registry=registry)
         memory.set_function(lambda: psutil.Process().memory_info().rss)
-        Gauge("mgae_nodes", "Nodes of the graph.", registry=registry).set(num_nodes)
+        gauge = Gauge("mgae_nodes", "Nodes of the graph.", ["run"], registry=registry)
+        for name, count in nodes.items():
+            gauge.labels(name).set_function(count)
 
     def add(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
