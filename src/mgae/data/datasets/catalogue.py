@@ -15,7 +15,7 @@ _READERS = {
     "planetoid": "mgae.data.datasets.planetoid:read_planetoid",
     "ogb-links": "mgae.data.datasets.ogb:read_links",
     "ogb-nodes": "mgae.data.datasets.ogb:read_nodes",
-    "tables": "mgae.data.datasets.tables:read_tables",
+    "tables": "mgae.data.datasets.plaintables:read_tables",
     "gnn-benchmark": "mgae.data.datasets.gnnbench:read_gnnbench",
 }
 

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import csv
 
 from mgae.core.errors import GraphError
-from mgae.data.datasets.tables import read_tables
+from mgae.data.datasets.plaintables import read_tables
 
 
 def write(folder: Path, sources: list[str]) -> None:
