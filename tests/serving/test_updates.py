@@ -16,7 +16,7 @@ from mgae.runs.pipeline import evaluate, run
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving import Predictor, updates
 from mgae.serving.drift import Drift, drifted, surprise
-from mgae.serving.growing import Growth, NewEdges
+from mgae.serving.joining import Growth, NewEdges
 from mgae.serving.nodeindex import NodeIndex
 from mgae.serving.service.application import create_app
 from mgae.serving.service.reloading import Reloader, Watched

@@ -16,7 +16,7 @@ from mgae.core.graph import MessageGraph
 from mgae.core.negatives import NegativeSampler
 from mgae.core.seeding import Generators
 from mgae.evaluation.metrics import Floats, auc
-from mgae.serving.growing import Growth
+from mgae.serving.joining import Growth
 
 # Rules of thumb: the share of edges or nodes that are newer than the weights, and the points of
 # AUC, beyond what chance explains, by which new edges are told apart worse than test edges were.

@@ -41,7 +41,7 @@ from mgae.serving.answers import Answers, LinkScores, Recommendation
 from mgae.serving.candidates import Neighbors
 from mgae.serving.drift import Drift, drifted, surprise
 from mgae.serving.explanations import Explainer, Why
-from mgae.serving.growing import Growth, NewEdges, grown
+from mgae.serving.joining import Growth, NewEdges, grown
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
     NewFeatures,

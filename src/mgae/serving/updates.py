@@ -22,7 +22,7 @@ from mgae.runs.locking import NAME as LOCK
 from mgae.runs.locking import lock_folder
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving.drift import Drift
-from mgae.serving.growing import Growth, NewEdges
+from mgae.serving.joining import Growth, NewEdges
 from mgae.serving.newcomers import features_in_file
 from mgae.serving.predictor import Predictor
 
