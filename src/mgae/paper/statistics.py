@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
 from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError, MissingData, UnknownName
@@ -101,7 +102,8 @@ def _line(row: GraphRow) -> list[str]:
 
 def _cells(row: GraphRow) -> list[tuple[str, bool]]:
     """Return what is loaded and what is printed, side by side, and whether the two differ."""
-    loaded, cells = row.loaded.to_json() if row.loaded else {}, []
+    loaded = row.loaded.to_json() if row.loaded else {}
+    cells: list[tuple[str, bool]] = []
     pairs = [(loaded.get(key), getattr(row.printed, key)) for key in _COUNTS]
     for ours, paper in [*pairs, (row.split, row.printed_split)]:
         differs = row.loaded is not None and ours != paper
@@ -143,7 +145,7 @@ def statistics_picture(doc: StatisticsDocument) -> Figure:
         [[display(name), *(text for text, _ in row)] for name, row in cells.items()],
         colLabels=["data", *(head for key in (*_COUNTS, "split") for head in (key, "paper"))],
         edges="horizontal",
-        bbox=(0, 0, 1, 1),
+        bbox=Bbox.unit(),
     )
     drawn.auto_set_font_size(False)
     drawn.set_fontsize(9)
