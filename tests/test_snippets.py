@@ -98,6 +98,7 @@ def test_without_training_and_before_it(folder: Path) -> None:
     assert (folder / "overview.png").exists()
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.slow  # some twenty trainings
 @pytest.mark.parametrize("page", ["own-graph", "sides-time-types", "tables", "large-graphs"])
 def test_every_training_of_a_page_runs(page: str, folder: Path) -> None:
@@ -106,6 +107,7 @@ def test_every_training_of_a_page_runs(page: str, folder: Path) -> None:
         carry_out(words, "--epochs", "1", "--quiet", *([] if own else FEW))
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.slow  # trains as a user would
 def test_ten_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -117,6 +119,7 @@ def test_ten_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "recs.csv").exists()
 
 
+@pytest.mark.timeout(1800)
 @pytest.mark.slow  # Cora, several times
 def test_python_on_the_page_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
