@@ -46,5 +46,5 @@ def test_what_was_run_again_stands_in_the_overview(tmp_path: Path) -> None:
     assert "run again" not in overview(tmp_path)
     sample.main(["--draws", "2", "--seed", "1", "--out", str(tmp_path)])
     text = overview(tmp_path)
-    assert "Of these, 2 runs were drawn at random and run again with torch " in text
+    assert "s, 2 were drawn at random and run again with\ntorch " in text
     assert "sample.json)): 2 equal." in text

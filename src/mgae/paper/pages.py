@@ -187,8 +187,9 @@ def _run_again(file: Path) -> list[str]:
     about = Environment.model_validate(sample["environment"]).text
     return [
         "",
-        f"Of these, {len(verdicts)} runs were drawn at random and run again with {about}",
-        f"(`make reproduce-sample`, [sample.json](sample.json)): {counts}.",
+        f"Of {sample['runs']:,} runs that had taken at most {sample['longest_seconds']:.0f} s, "
+        f"{len(verdicts)} were drawn at random and run again with",
+        f"{about} (`make reproduce-sample`, [sample.json](sample.json)): {counts}.",
     ]
 
 
