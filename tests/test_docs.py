@@ -62,14 +62,14 @@ def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:
 def commands_of(page: Path) -> list[list[str]]:
     text = page.read_text(encoding="utf-8")
     lines = (match.replace("\\\n", " ") for match in _COMMAND.findall(text))
-    found = [shlex.split(line, comments=True) for line in lines if "…" not in line]
-    return [words[: words.index("|")] if "|" in words else words for words in found]
+    lines_of = [shlex.split(line, comments=True) for line in lines if "…" not in line]
+    return [words[: words.index("|")] if "|" in words else words for words in lines_of]
 
 
 def test_commands_on_pages_are_found() -> None:
-    found = [words for page in PAGES for words in commands_of(page)]
-    assert len(found) > 80
-    assert ["recommend", "my-run", "--node", "Cosette", "-k", "3"] in found
+    named = [words for page in PAGES for words in commands_of(page)]
+    assert len(named) > 80
+    assert ["recommend", "my-run", "--node", "Cosette", "-k", "3"] in named
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

@@ -37,17 +37,17 @@ class Html(HTMLParser):
 def problems(site: Path) -> list[str]:
     """Return what is wrong with a site, one line each."""
     pages = {path: Html(path.read_text(encoding="utf-8")) for path in site.rglob("*.html")}
-    found = []
+    wrong = []
     for path, page in pages.items():
         name = path.relative_to(site)
-        found += [f"{name} loads {target}" for target in page.loads if _is_elsewhere(target)]
+        wrong += [f"{name} loads {target}" for target in page.loads if _is_elsewhere(target)]
         for target in (*page.loads, *page.leads):
-            if path.name != "404.html" and (wrong := _missing(path, target, pages)):
-                found.append(f"{name} leads to {target}: {wrong}")
+            if path.name != "404.html" and (why := _missing(path, target, pages)):
+                wrong.append(f"{name} leads to {target}: {why}")
     for style in site.rglob("*.css"):
         if "url(http" in style.read_text(encoding="utf-8").replace("'", "").replace('"', ""):
-            found.append(f"{style.relative_to(site)} loads from elsewhere")
-    return found
+            wrong.append(f"{style.relative_to(site)} loads from elsewhere")
+    return wrong
 
 
 def _is_elsewhere(target: str) -> bool:

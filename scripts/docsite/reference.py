@@ -144,8 +144,8 @@ def _openapi() -> dict[str, Any]:
     ring = torch.stack([nodes, nodes.roll(1)])
     data = Data(edge_index=torch.cat([ring, ring.flip(0)], dim=1), num_nodes=40)
     predictor = MGAE(method="common-neighbors").fit(data).predictor()
-    found: dict[str, Any] = create_app(predictor).openapi()
-    return found
+    schema: dict[str, Any] = create_app(predictor).openapi()
+    return schema
 
 
 def _answer(operation: dict[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from mgae.reporting import write_report
     from mgae.runs.comparison import compare
     from mgae.runs.config import RunConfig
-    from mgae.runs.pipeline import Observer, evaluate, resume, run
+    from mgae.runs.observer import Observer
+    from mgae.runs.pipeline import evaluate, resume, run
     from mgae.runs.presets import paper_config, published
     from mgae.runs.results import RunResult
     from mgae.serving.instant import instant
@@ -43,7 +44,7 @@ _HOMES = {
     "METHODS": "mgae.registry",
     "MGAE": "mgae.estimator",
     "MGAEError": "mgae.core.errors",
-    "Observer": "mgae.runs.pipeline",
+    "Observer": "mgae.runs.observer",
     "Predictor": "mgae.serving.predictor",
     "RunConfig": "mgae.runs.config",
     "RunResult": "mgae.runs.results",

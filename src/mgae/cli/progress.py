@@ -19,7 +19,7 @@ from mgae.core.training.loop import EpochRecord
 from mgae.data.datasets.loading import statistics
 from mgae.evaluation.monitors import LOSS
 from mgae.runs.config import RunConfig
-from mgae.runs.pipeline import Observer
+from mgae.runs.observer import Observer
 
 
 class _Drawn:

@@ -16,7 +16,7 @@ from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from mgae.runs.config import RunConfig
-    from mgae.runs.pipeline import Observer
+    from mgae.runs.observer import Observer
 
 
 def train(
@@ -103,6 +103,10 @@ def train(
             "--check-features", help="Train with and without the features first, and compare."
         ),
     ] = False,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Follow it in tensorboard, mlflow or wandb; repeat."),
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -133,6 +137,7 @@ def train(
         memory_limit_gb=memory_limit,
         budget=budget,
         final_fit=final_fit,
+        track=track or None,
     )
     chosen = {
         "graph": graph,

@@ -44,10 +44,12 @@ from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.featureworth import after_check, worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
+from mgae.runs.observer import Observer
 from mgae.runs.parallel import as_they_come
 from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
+from mgae.runs.tracking.tracker import require_trackers, tracked
 from mgae.runs.trial import Trial, recalls_of, splits_by_time
 
 LEARNING_FROM_ALL = "learning from all edges"
@@ -61,28 +63,6 @@ _SAME_FIGURE = 1e-3
 
 # After these a run directory is kept: there is something to go on with.
 _KEPT = (TrainingError, RunDirectoryError, RankError)
-
-
-class Observer:
-    """Is told how a run goes; this one keeps it to itself."""
-
-    def on_graph(self, graph: Data) -> None:
-        """Take note that the graph is read."""
-
-    def on_cell(self, name: str, index: int, count: int) -> None:
-        """Take note that one of ``count`` run sets begins."""
-
-    def on_note(self, text: str) -> None:
-        """Take a note for the user."""
-
-    def on_run(self, index: int, config: RunConfig) -> None:
-        """Run ``index`` begins."""
-
-    def on_epoch(self, record: EpochRecord) -> None:
-        """Take note of a finished epoch."""
-
-    def on_stage(self, text: str) -> None:
-        """Take note that another stage begins that may take a while."""
 
 
 def run(
@@ -112,6 +92,7 @@ def run(
     if not distributed.is_first():
         out, observer = None, Observer()
     choose_device(config.train.device)  # what is not here is known before the graph is read
+    require_trackers(config)
     if out is not None:
         check_free(Path(out))
     opened = shared_graph(
@@ -269,7 +250,8 @@ def evaluate(
         trial = Trial(config, graph, message, home.split(graph, message), where)
         home.load_weights(trial.method)
         results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
-        if settings is None and (note := _differs(results[-1], stored)) is not None:
+        as_trained = settings is None and not directory.updates()
+        if as_trained and (note := _differs(results[-1], stored)) is not None:
             observer.on_note(note)
     return RunResult(whole, tuple(results), directory.path)
 
@@ -310,15 +292,18 @@ def _run_seeds(
     device = choose_device(config.train.device)
     if device != CPU:
         observer.on_note(f"computing on {device}")
+    home = None if directory is None else directory.path
     with _resumable(directory):
         if jobs > 1 and config.runs > 1:
             results += _run_apart(config, graph, directory, observer, jobs)
         else:
-            for index, one in enumerate(seed_configs(config)):
-                observer.on_run(index, one)
-                home = None if directory is None else directory.seed(one, graph)
-                results.append(_run_seed(one, graph, message, home, observer))
-        result = RunResult(config, tuple(results), None if directory is None else directory.path)
+            with tracked(config, home, observer) as observers:
+                for index, one in enumerate(seed_configs(config)):
+                    own = None if directory is None else directory.seed(one, graph)
+                    observers.on_run(index, one)
+                    results.append(_run_seed(one, graph, message, own, observers))
+                    observers.on_result(one, results[-1])
+        result = RunResult(config, tuple(results), home)
         if directory is not None:
             seconds = [seed.seconds for seed in results]
             directory.write_result(
@@ -367,8 +352,10 @@ class _Notes(Observer):
 def _run_one(config: RunConfig, graph: Data, path: Path | None) -> tuple[SeedResult, list[str]]:
     """Train one seed in its own directory; return its result and its notes."""
     home, notes = None if path is None else RunDirectory.writable(path), _Notes()
-    with _resumable(home):
-        result = _run_seed(config, graph, message_graph(config, graph), home, notes)
+    with _resumable(home), tracked(config, path, notes) as observers:
+        observers.on_run(0, config)
+        result = _run_seed(config, graph, message_graph(config, graph), home, observers)
+        observers.on_result(config, result)
     return result, notes.texts
 
 

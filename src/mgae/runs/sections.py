@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from mgae.registry import METHODS
+from mgae.registry import METHODS, TRACKERS
 from mgae.runs.times import seconds
 from mgae.settings import Settings
 
@@ -72,12 +72,20 @@ class TrainSettings(Settings):
         description="optimizer steps of an epoch at most: for graphs whose whole epoch "
         "would take days",
     )
+    average: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="decay of a running mean of the weights (EMA), which is what is validated and "
+        "kept; 0: the weights themselves",
+    )
     chunk_size: int = Field(8192, ge=1, description="pairs the decoder holds at once")
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field(
         "auc",
-        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, "
-        "'ndcg@K' in a bipartite graph, 'hard_mrr' among hard negatives, 'loss'",
+        description="what picks the epoch: a validation metric, 'hits@20+50+100' for the mean of "
+        "several Hits@K of evaluation.hits, 'recall@K' among all nodes, 'ndcg@K' in a bipartite "
+        "graph, 'hard_mrr' among hard negatives, 'loss'",
     )
     max_pairs: int | None = Field(
         None,
@@ -101,6 +109,9 @@ class TrainSettings(Settings):
     memory_limit_gb: float | None = Field(
         None, gt=0, description="gigabytes that training may take; absent: what is free"
     )
+    track: tuple[str, ...] = Field(
+        (), description="tools that follow the training: tensorboard, mlflow, wandb, or another's"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -121,6 +132,11 @@ class TrainSettings(Settings):
         if not _DEVICES.fullmatch(device):
             raise ValueError(f"must be auto, cpu, cuda, cuda:N or mps, got {device!r}")
         return device
+
+    @field_validator("track")
+    @classmethod
+    def _known_trackers(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(TRACKERS[name].name for name in names))
 
     @field_validator("fanouts")
     @classmethod

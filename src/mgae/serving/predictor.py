@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from mgae.core.training.device import (
     device_again,
 )
 from mgae.data.checks import checked
+from mgae.data.datasets.loading import statistics
 from mgae.data.nodetexts import NodeTexts
 from mgae.data.splits.links import joined
 from mgae.evaluation.calibration import Calibration, Calibrations
@@ -38,7 +39,9 @@ from mgae.runs.rundirectory import RunDirectory
 from mgae.runs.trial import calibrating
 from mgae.serving.answers import Answers, LinkScores, Recommendation
 from mgae.serving.candidates import Neighbors
+from mgae.serving.drift import Drift, drifted, surprise
 from mgae.serving.explanations import Explainer, Why
+from mgae.serving.joining import Growth, NewEdges, grown
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
     NewFeatures,
@@ -70,6 +73,9 @@ class Predictor:
         exact_up_to: above so many nodes only candidates are ranked.
         num_candidates: how many of these.
         verdict: whether the run's scores are worth using; None where nothing was measured.
+        growth: what has joined the graph by `updated`; None otherwise.
+        drift: how far the graph has gone from the one of the training; None if it has not.
+        expected_auc: of test edges, in percent; None where it was not measured.
 
     It computes on the argument ``device``, as "cuda" or "auto"; without one where the method is.
     """
@@ -96,6 +102,9 @@ class Predictor:
         self._message = message_graph(config, graph)
         self._file_notes: list[str] = []
         self.verdict: Verdict | None = None
+        self.growth: Growth | None = None
+        self.drift: Drift | None = None
+        self.expected_auc: float | None = None
 
     @classmethod
     def load(cls, run_dir: str | Path, run: int = 0, device: Device | None = None) -> Predictor:
@@ -122,7 +131,9 @@ class Predictor:
         verdict = directory.verdict
         bad = [] if verdict is None or not verdict.is_bad else [f"verdict: {verdict.text}"]
         predictor._file_notes = [*directory.notes, *bad]
-        predictor.verdict = verdict
+        predictor.verdict, predictor.expected_auc = verdict, directory.expected_auc
+        if updates := directory.updates():
+            predictor.drift = Drift.from_json(updates[-1]["drift"])
         return predictor
 
     @property
@@ -421,6 +432,37 @@ class Predictor:
         heads = torch.tensor(list(new.values()), dtype=torch.long)
         ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
         return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
+
+    def updated(self, edges: Iterable[tuple[Any, Any]] | NewEdges, features: Any = None) -> Self:
+        """Return a predictor for the graph with more edges and nodes, not trained again.
+
+        Its ``drift`` says how far the graph has gone from the one that was trained on, and whether
+        to train again; what is known of this one stays.
+
+        Args:
+            edges: pairs of ids, known or new; each undirected edge once. Known edges are left out.
+            features: of the new nodes, as `embed_new` takes them, where the model reads features.
+
+        Raises:
+            UnsupportedError: if nodes are new and the model has learned a table of its own nodes.
+        """
+        new = edges if isinstance(edges, NewEdges) else NewEdges.of(self.nodes, edges)
+        if new.ids:
+            require_inductive(self.method)
+        reads = self._message.x is not None
+        graph, growth, added = grown(self.graph, self.nodes, new, features, reads)
+        measured = surprise(lambda pairs: self.score_numbers(pairs).logit, self._message, added)
+        after = type(self)(
+            self.method, self.config, graph, self.calibrations, self.exact_up_to,
+            self.num_candidates,
+        )  # fmt: skip
+        after.verdict, after.expected_auc = self.verdict, self.expected_auc
+        after._file_notes, after.growth = self._file_notes, growth
+        trained = statistics(self.graph)["edges"], self.num_nodes
+        if self.drift is not None:
+            trained = self.drift.trained_edges, self.drift.trained_nodes
+        after.drift = drifted(growth, self.drift, trained, measured, self.expected_auc)
+        return after
 
     def _extend(
         self, features: Any, edges: Iterable[tuple[Any, Any]], side: Any

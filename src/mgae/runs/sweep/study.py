@@ -26,8 +26,9 @@ from mgae.runs.config import RunConfig
 from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.folders import check_free, read_json
 from mgae.runs.layering import merge
+from mgae.runs.observer import Observer
 from mgae.runs.parallel import as_they_come
-from mgae.runs.pipeline import Observer, seed_configs
+from mgae.runs.pipeline import seed_configs
 from mgae.runs.presets import paper_config
 from mgae.runs.sweep.findings import write_outputs
 from mgae.runs.sweep.space import Space
@@ -221,7 +222,8 @@ def _reporter(trial: Any) -> Any:
 
 def metric_of(config: RunConfig) -> str:
     """Return the validation figure that is maximized: the monitor, or AUC where it is none."""
-    return config.train.monitor if config.train.monitor != "loss" else "auc"
+    monitor = config.train.monitor.partition("+")[0]  # of several Hits@K the first
+    return monitor if monitor != "loss" else "auc"
 
 
 def _result(optuna: Any, out: Path, settings: Mapping[str, Any], base: RunConfig) -> Sweep:
