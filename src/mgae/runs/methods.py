@@ -212,8 +212,9 @@ class EvidenceSettings(PartSettings):
 class EvidenceModelSettings(EvidenceSettings):
     """The evidence model alone, and where its training starts."""
 
-    start: Literal["random", "shipped"] = Field(
-        "random", description="from random weights, or from those of other graphs"
+    start: Literal["auto", "random", "shipped"] = Field(
+        "auto",
+        description="random weights, or those of other graphs; auto: these if edges are few",
     )
 
 
