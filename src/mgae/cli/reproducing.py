@@ -121,7 +121,7 @@ def _estimate(request: Request, quiet: bool) -> None:
 def _search(request: Request, quiet: bool) -> None:
     from mgae.paper.searching import search as run
     from mgae.paper.searching import search_page
-    from mgae.runs.pipeline import Observer
+    from mgae.runs.observer import Observer
 
     class Lines(Observer):
         def on_note(self, text: str) -> None:

@@ -22,7 +22,7 @@ from mgae.runs.cells import cell_folder, run_cell, settings_of
 from mgae.runs.config import RunConfig
 from mgae.runs.folders import read_json
 from mgae.runs.layering import merge
-from mgae.runs.pipeline import Observer
+from mgae.runs.observer import Observer
 from mgae.runs.presets import Search, recipe_config, search_of
 from mgae.runs.results import heading
 from mgae.runs.texttables import markdown_table
