@@ -41,7 +41,7 @@ def picture(doc: TableDocument) -> Figure:
     if not drawn:
         figure.text(0.5, 0.4, "nothing to compare yet", ha="center")
     elif curve:
-        figure.supxlabel("ω, the share of masked edges (dotted: the paper's choice)", fontsize=9)
+        legend(figure, "ω, the share of masked edges (dotted: the paper's choice)")
     else:
         legend(figure)
     return figure
@@ -102,7 +102,6 @@ def _curves(panel: Axes, rows: list[DocumentRow], dataset: str, metric: str) -> 
     runs, epochs = max(cell.runs for cell in cells), max(max(cell.epochs) for cell in cells)
     counted = f"{runs} run{'s' * (runs > 1)} a point, {epochs} epochs at most"
     panel.set_title(f"{display(dataset)} ({counted})", fontsize=10)
-    panel.legend(fontsize=9)
     grid_lines(panel, "both")
 
 
