@@ -17,7 +17,7 @@ from mgae.runs.pipeline import run
 from mgae.serving import Predictor
 from mgae.serving.exporting import hub
 from mgae.serving.exporting.forms import FORMS, export
-from mgae.serving.exporting.graphs import to_networkx
+from mgae.serving.exporting.graphfiles import to_networkx
 from tests.conftest import QUICK
 from tests.runs.test_pipeline import config, data
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mgae.core.errors import ConfigError, UnknownName
 from mgae.runs.folders import check_writable
-from mgae.serving.exporting.graphs import export_graphml, export_neo4j
+from mgae.serving.exporting.graphfiles import export_graphml, export_neo4j
 from mgae.serving.exporting.network import export_network, notes_of
 from mgae.serving.exporting.vectors import export_faiss, export_lancedb, export_parquet
 from mgae.serving.outfiles import check_out
