@@ -21,6 +21,15 @@ _MASKED: dict[str, Any] = {
 }
 
 
+class MGAESettings(PartSettings):
+    """A second target beside the masked edges."""
+
+    feature_weight: float = Field(
+        0.0, ge=0, description="weight of the features' reconstruction from the last layer"
+    )
+    gamma: float = Field(3.0, ge=1, description="power of its scaled cosine error")
+
+
 class MaskGAESettings(PartSettings):
     """What the nodes' degrees are worth."""
 
@@ -32,6 +41,7 @@ class MaskGAESettings(PartSettings):
 METHODS.add(
     "mgae",
     "mgae.core:MaskedGraphAutoencoder",
+    settings=MGAESettings,
     summary="masked graph autoencoder with the cross-correlation decoder",
     paper="Tan et al., MGAE: Masked Autoencoders for Self-Supervised Learning on Graphs, 2022",
     parts=_MASKED,
