@@ -20,7 +20,7 @@ from mgae.serving.service.served import Served
 from tests.conftest import toy_data
 from tests.serving.service.browsing import SIZES, opened, search, served
 from tests.serving.service.conftest import measured
-from tests.serving.test_predictor import fitted
+from tests.serving.test_predictor import fitted, named, ran
 
 TOWNS = ["Graz", "Linz", "Wels"]
 BAD = ("serious", "critical")
@@ -226,6 +226,18 @@ def test_every_route_can_be_tried(page: Page, address: str, people: Predictor) -
     assert answer["similar"][0]["node"] == people.similar(7, 1)[0][0]
 
 
+def test_without_embeddings_there_are_lists_and_no_map(browser: Browser, tmp_path: Path) -> None:
+    run = ran(
+        tmp_path / "run", named(), method="common-neighbors", encoder=None, decoder=None, train=None
+    )
+    with served(create_app(Served.load(run))) as at, opened(browser, at, "tablet") as page:
+        page.goto(f"{at}/#node=n3")
+        expect(page.locator("[data-list=recommended] tbody tr")).to_have_count(10)
+        expect(page.locator("#map")).to_be_hidden()
+        visit(page, "#pair=n3&n4", "Two nodes")
+        expect(page.get_by_label("The pair")).to_contain_text("cosine")
+
+
 @pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])
 def test_axe_finds_nothing_serious(browser: Browser, address: str, size: str, scheme: Any) -> None:
     axe = Path(AXE_FILE_PATH).read_text(encoding="utf-8")
@@ -274,3 +286,18 @@ def test_many_dots_are_drawn_coarser_while_they_move(browser: Browser, address: 
             }"""
         )
         assert widths[0] == widths[2] == 2 * widths[1]
+
+
+def test_classes_color_first_then_an_attribute_of_few_values(
+    browser: Browser, address: str
+) -> None:
+    with opened(browser, address) as page:
+        chosen = page.evaluate(
+            """async () => {
+              const { telling } = (await import("/page/legend.js")).Legend.prototype;
+              const attributes = { name: [..."abcdefghijkl"], town: [..."aabbccaabbc", null] };
+              const by = (grouping, some) => telling({ grouping, attributes: some });
+              return [by("class", attributes), by("cluster", attributes), by("community", {})];
+            }"""
+        )
+        assert chosen == [0, 2, 0]
