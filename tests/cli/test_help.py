@@ -72,6 +72,6 @@ def test_no_figure_is_cut_in_a_narrow_terminal(width: int) -> None:
         print_table(console, result_table(result, None))
     text = captured.get()
     assert "…" not in text
-    assert text.count("94.75 ± 4.95") == len(names)
-    assert all(heading(name) in text for name in names)
+    assert text.count("94.75 ± 4.95") == len(result.shown) >= 6
+    assert all(heading(name) in text for name in result.shown)
     assert (text.count("mgae gcn") == 1) == (width == 200)
