@@ -21,7 +21,7 @@ from mgae.serving.service.application import create_app
 
 ROOT = Path(__file__).parents[2]
 _CURL = """```sh
-mgae serve my-run                                   # with MGAE_TOKEN set, every request needs it:
+# If the service was started with MGAE_TOKEN, every request needs it:
 curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8000/info
 curl 'http://127.0.0.1:8000/nodes/35/recommendations?k=3'
 curl -H 'Content-Type: application/json' http://127.0.0.1:8000/score \\
