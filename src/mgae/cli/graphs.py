@@ -45,7 +45,7 @@ def get(
     names: Annotated[list[str], typer.Argument(help="Datasets, as mgae datasets lists them.")],
 ) -> None:
     """Fetch datasets into the cache, and check them."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.data.datasets.catalogue import dataset_state, fetch
     from mgae.data.datasets.loading import load_graph
     from mgae.registry import DATASETS
@@ -86,7 +86,7 @@ def inspect(
     as_json: Json = False,
 ) -> None:
     """Print what was understood of a graph: counts, degrees, components, what to start with."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.core.graph import MessageGraph
     from mgae.data.columns.choices import FeatureSettings
     from mgae.data.inspection import inspect_graph, plot_degrees

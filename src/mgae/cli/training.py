@@ -16,7 +16,7 @@ from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from mgae.runs.config import RunConfig
-    from mgae.runs.pipeline import Observer
+    from mgae.runs.observing import Observer
 
 
 def train(

@@ -10,6 +10,8 @@
     ├── TrainingError      training went wrong, as by a loss that is not finite
     └── RankError          another process of the same training is gone
 
+`MGAEWarning` says that a result stands on weak feet; the filters of `warnings` take it.
+
 A broken promise of this package itself is an ``assert``, never one of these.
 """
 
@@ -23,6 +25,10 @@ class MGAEError(Exception):
     """A problem that the user can mend; ``exit_code`` is what the command line returns."""
 
     exit_code = 2
+
+
+class MGAEWarning(UserWarning):
+    """Something that puts a result in doubt, though there is one."""
 
 
 class ConfigError(MGAEError):

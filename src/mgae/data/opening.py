@@ -21,6 +21,7 @@ from mgae.data.checks import checked, plain_ids
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.datasets.loading import load_graph
 from mgae.data.features import Preparation, features, uneven_note
+from mgae.data.fields import as_data
 from mgae.data.hetero import from_hetero
 from mgae.data.ids import Ids, Nodes, counted
 from mgae.data.io.assembly import assemble_graph, user_path
@@ -117,7 +118,7 @@ def read_graph(
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
     name = Path(path.name.removesuffix(".gz")).stem
-    return assemble_graph(edges, name, settings, on_progress, preparing)
+    return as_data(assemble_graph(edges, name, settings, on_progress, preparing))
 
 
 def as_graph(
@@ -144,7 +145,8 @@ def as_graph(
     if isinstance(obj, Data):
         return _checked_data(obj, settings, preparing)
     settings.refuse_unused()
-    return assemble_graph(_edges(obj, settings), "graph", settings, _ignore_progress, preparing)
+    edges = _edges(obj, settings)
+    return as_data(assemble_graph(edges, "graph", settings, _ignore_progress, preparing))
 
 
 def _edges(obj: Any, settings: InputSettings) -> EdgeList:

@@ -39,8 +39,8 @@ from mgae.paper.statistics import dataset_document
 from mgae.runs.cells import CellResult, cell_folder, finished_runs, run_cell
 from mgae.runs.config import RunConfig
 from mgae.runs.memory import fitted
+from mgae.runs.observing import Observer
 from mgae.runs.parallel import as_they_come
-from mgae.runs.pipeline import Observer
 
 _OPTION_INSTEAD = {
     "graph": "use --datasets",

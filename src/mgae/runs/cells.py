@@ -37,8 +37,9 @@ from mgae.data.atomic import write_json
 from mgae.data.checks import checked
 from mgae.runs.config import RunConfig
 from mgae.runs.folders import read_json
+from mgae.runs.observing import Observer
 from mgae.runs.peakmemory import PeakMemory
-from mgae.runs.pipeline import Observer, evaluate, resume, run_opened, seed_configs
+from mgae.runs.pipeline import evaluate, resume, run_opened, seed_configs
 from mgae.runs.results import RunResult, SeedResult
 from mgae.runs.rundirectory import RunDirectory
 from mgae.settings import Settings

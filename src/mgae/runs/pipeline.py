@@ -43,6 +43,7 @@ from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.featureworth import after_check, worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
+from mgae.runs.observing import LogObserver, Observer, ended
 from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
@@ -59,28 +60,6 @@ _SAME_FIGURE = 1e-3
 
 # After these a run directory is kept: there is something to go on with.
 _KEPT = (TrainingError, RunDirectoryError, RankError)
-
-
-class Observer:
-    """Is told how a run goes; this one keeps it to itself."""
-
-    def on_graph(self, graph: Data) -> None:
-        """Take note that the graph is read."""
-
-    def on_cell(self, name: str, index: int, count: int) -> None:
-        """Take note that one of ``count`` run sets begins."""
-
-    def on_note(self, text: str) -> None:
-        """Take a note for the user."""
-
-    def on_run(self, index: int, config: RunConfig) -> None:
-        """Run ``index`` begins."""
-
-    def on_epoch(self, record: EpochRecord) -> None:
-        """Take note of a finished epoch."""
-
-    def on_stage(self, text: str) -> None:
-        """Take note that another stage begins that may take a while."""
 
 
 def run(
@@ -104,7 +83,7 @@ def run(
     >>> 50 < result.test["auc"].mean < 100
     True
     """
-    observer = observer or Observer()
+    observer = observer or LogObserver()
     if not distributed.is_first():
         out, observer = None, Observer()
     choose_device(config.train.device)  # what is not here is known before the graph is read
@@ -139,9 +118,13 @@ def run_opened(
     unread = (_unread_types(config, graph), _unread_edge_features(config, message))
     by_time, sampled = _held_out_by_time(config, graph), _sampled_recall(config, message)
     notes = (left_out, fewer, changed, *unread, by_time, sampled)
-    for note in (*notes, _too_few(config, message), _not_hard(config, graph, message)):
+    for note in notes:
         if note is not None:
             observer.on_note(note)
+    if (few := _too_few(config, message)) is not None:
+        observer.on_warning(few)
+    if (not_hard := _not_hard(config, graph, message)) is not None:
+        observer.on_note(not_hard)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
     try:
         return _run_seeds(config, graph, message, directory, observer)
@@ -219,7 +202,7 @@ def resume(
     On another kind of ``device`` than before the result differs by rounding. The number of ranks
     may be another one too; the result is then that of as many from there on.
     """
-    observer = (distributed.is_first() and observer) or Observer()
+    observer = (observer or LogObserver()) if distributed.is_first() else Observer()
     directory = RunDirectory.open(Path(path))
     graph = shared_graph(directory.graph)
     observer.on_graph(graph)
@@ -243,7 +226,7 @@ def evaluate(
 
     ``settings`` measure it in another way than when it was trained, ``device`` elsewhere.
     """
-    observer = (distributed.is_first() and observer) or Observer()
+    observer = (observer or LogObserver()) if distributed.is_first() else Observer()
     directory = RunDirectory.open(Path(path))
     whole = directory.config
     if settings is not None:
@@ -254,16 +237,17 @@ def evaluate(
     for remark in directory.notes:
         observer.on_note(remark)
     results = []
-    for index, config in enumerate(seed_configs(whole)):
-        observer.on_run(index, config)
-        home = directory.run(index)
-        stored = home.seed_result()
-        where = device_again(device, config.train.device)
-        trial = Trial(config, graph, message, home.split(graph, message), where)
-        home.load_weights(trial.method)
-        results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
-        if settings is None and (note := _differs(results[-1], stored)) is not None:
-            observer.on_note(note)
+    with ended(observer):
+        for index, config in enumerate(seed_configs(whole)):
+            observer.on_run(index, config)
+            home = directory.run(index)
+            stored = home.seed_result()
+            where = device_again(device, config.train.device)
+            trial = Trial(config, graph, message, home.split(graph, message), where)
+            home.load_weights(trial.method)
+            results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
+            if settings is None and (note := _differs(results[-1], stored)) is not None:
+                observer.on_warning(note)
     return RunResult(whole, tuple(results), directory.path)
 
 
@@ -301,7 +285,7 @@ def _run_seeds(
     results, device = [], choose_device(config.train.device)
     if device != CPU:
         observer.on_note(f"computing on {device}")
-    with _resumable(directory):
+    with _resumable(directory), ended(observer):
         for index, one in enumerate(seed_configs(config)):
             observer.on_run(index, one)
             home = None if directory is None else directory.seed(one, graph)
@@ -361,7 +345,7 @@ def _run_seed(
         every = config.train.checkpoint_seconds
         fit = trial.fit(home.checkpoints(every) if home else None, on_epoch)
     if (note := _given_up_early(config, fit)) is not None:
-        observer.on_note(note)
+        observer.on_warning(note)
     result = trial.result(fit, observer.on_stage)
     if _needs_other_split(config, graph):
         figures = _by_other_split(config, graph, message, observer)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
-from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, UnsupportedError
 from mgae.core.graph import MessageGraph
@@ -29,13 +29,15 @@ from mgae.evaluation.certainty import Certainty
 from mgae.evaluation.links import hard_parts, link_metrics, measure_links, validator
 from mgae.evaluation.measured import Measured
 from mgae.evaluation.metrics import auc
-from mgae.evaluation.nodes import measure_nodes
 from mgae.evaluation.ranking import MOST_EDGES
 from mgae.runs.build import build_method
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.runs.results import Figures, SeedResult
 from mgae.runs.rundirectory import RunDirectory
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 OnStage = Callable[[str], None]
 # Of the budget, for the split: on all edges the training takes as long, and a little more.
@@ -272,6 +274,8 @@ class Trial:
         config = self.config
         if config.task == "links":
             return self._measured_links(method, "test")
+        from mgae.evaluation.nodes import measure_nodes  # noqa: PLC0415 - scikit-learn is slow to load
+
         return measure_nodes(
             method.embed(self.message),
             self.graph,

@@ -6,14 +6,13 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
-from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, UnknownName
 from mgae.core.graph import MessageGraph
@@ -26,6 +25,7 @@ from mgae.core.training.device import (
     device_again,
 )
 from mgae.data.checks import checked
+from mgae.data.fields import GraphFields, as_data
 from mgae.data.nodetexts import NodeTexts
 from mgae.data.splits.links import joined
 from mgae.evaluation.calibration import Calibration, Calibrations
@@ -49,6 +49,9 @@ from mgae.serving.newcomers import (
 from mgae.serving.nodeindex import NodeIndex, ends_of
 from mgae.serving.ranker import Ranked, Ranking, best
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
+
 OnShare = Callable[[float], None]
 
 # Scores that are in memory at once while many heads are ranked.
@@ -65,7 +68,7 @@ class Predictor:
     Attributes:
         method: the trained model, a plain PyTorch module.
         config: what was run.
-        graph: what it was trained on.
+        fields: what is stored of its graph.
         nodes: its ids.
         exact_up_to: above so many nodes only candidates are ranked.
         num_candidates: how many of these.
@@ -78,13 +81,13 @@ class Predictor:
         self,
         method: Method,
         config: RunConfig,
-        graph: Data,
+        graph: Data | GraphFields,
         calibrations: Calibrations | None = None,
         exact_up_to: int = 10_000,
         num_candidates: int = 500,
         device: Device | None = None,
     ) -> None:
-        self.method, self.config, self.graph = method.eval(), config, graph
+        self.method, self.config, self.fields = method.eval(), config, graph
         where = device_of(method) if device is None else choose_device(device)
         self._asked = on_device(method, where)
         self.calibrations = calibrations
@@ -104,7 +107,7 @@ class Predictor:
         ``device`` computes; without one that of the training, or if it is not here ``auto``.
         """
         directory = RunDirectory.open(Path(run_dir)).run(run)
-        config, graph = directory.config, directory.graph()
+        config, graph = directory.config, directory.graph_fields()
         message = message_graph(config, graph)
         split = directory.split(graph, message)
         method = build_method(config, split.message, Generators(config.seed)["init"])
@@ -124,6 +127,11 @@ class Predictor:
         predictor._file_notes = [*directory.notes, *bad]
         predictor.verdict = verdict
         return predictor
+
+    @cached_property
+    def graph(self) -> Data:
+        """Return what it was trained on; that loads PyG, which its answers do not need."""
+        return as_data(self.fields)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -161,7 +169,7 @@ class Predictor:
         digest = hashlib.sha256()
         for name, value in sorted(self.method.state_dict().items()):
             digest.update(name.encode() + value.detach().contiguous().numpy().tobytes())
-        if (prepared := self.graph.get("prepared")) is not None:
+        if (prepared := self.fields.get("prepared")) is not None:
             return digest.hexdigest() + str(prepared["digest"])
         digest.update(repr(self.node_ids).encode())
         digest.update(self.known_edges.edge_index.contiguous().numpy().tobytes())
@@ -272,7 +280,7 @@ class Predictor:
         self, head: Tensor, k: int, exclude_known: bool, edge_type: str, among: Tensor | None
     ) -> list[Ranked]:
         """Rank the nodes that are at the other end of edges of a type, or ``among``."""
-        names = list(self.graph.get("type_names") or [])
+        names = list(self.fields.get("type_names") or [])
         if not self.method.typed or not names:
             raise ConfigError(
                 f"edge type {edge_type!r}: this run has learned no types of edges: train with "
@@ -281,7 +289,7 @@ class Predictor:
         if edge_type not in names:
             raise UnknownName("edge type", edge_type, names)
         kind = names.index(edge_type)
-        source, target, number = self.graph.triples
+        source, target, number = self.fields.triples
         of_kind = number == kind
         receives = bool((target[of_kind] == head).any() and not (source[of_kind] == head).any())
         tails = torch.unique((source if receives else target)[of_kind]) if among is None else among
@@ -351,7 +359,7 @@ class Predictor:
         """Lay out at most ``most`` nodes on a plane; None if the method has no embeddings."""
         if not self.embeds:
             return None
-        return draw_map(self.embed(), self.graph, most, self.config.seed, projection)
+        return draw_map(self.embed(), self.fields, most, self.config.seed, projection)
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
         """Return the nodes whose embeddings point the same way, with their cosine.
@@ -375,7 +383,7 @@ class Predictor:
         """
         require_inductive(self.method)
         other = checked(graph)
-        require_same_features(self.graph, other)
+        require_same_features(self.fields, other)
         return self._asked.embed(message_graph(self.config, other)).detach().numpy()
 
     def with_new(
@@ -424,8 +432,8 @@ class Predictor:
         self, features: Any, edges: Iterable[tuple[Any, Any]], side: Any
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        given = NewFeatures.of(features, self.graph)
-        graph, new = extend(self.graph, self.nodes, given, edges, side)
+        given = NewFeatures.of(features, self.fields)
+        graph, new = extend(self.fields, self.nodes, given, edges, side)
         return Predictor(self.method, self.config, graph, self.calibrations), new
 
     def _ranked(
@@ -449,7 +457,7 @@ class Predictor:
         encoded = self._asked.encode(self._message)
         neighbors = Neighbors(self.known_edges)
         listed = self.method.shortlists and self._message.undirected
-        known = self.graph.get("negatives")
+        known = self.fields.get("negatives")
         ruled_out = None if known is None else self._neighbors_by(known)
         return Ranking(
             self._asked,
@@ -474,7 +482,7 @@ class Predictor:
     @property
     def known_edges(self) -> MessageGraph:
         """Add the edges that the graph's makers hold out: no model gets them, but they exist."""
-        held_out = (self.graph.get(name) for name in ("val_edges", "test_edges"))
+        held_out = (self.fields.get(name) for name in ("val_edges", "test_edges"))
         return reduce(joined, (edges for edges in held_out if edges is not None), self._message)
 
     @cached_property

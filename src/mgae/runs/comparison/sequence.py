@@ -19,8 +19,8 @@ from mgae.runs.comparison.value import Comparison, Row
 from mgae.runs.config import RunConfig
 from mgae.runs.folders import check_free, read_json
 from mgae.runs.layering import as_table
+from mgae.runs.observing import Observer
 from mgae.runs.pictures import save
-from mgae.runs.pipeline import Observer
 from mgae.runs.presets import paper_config
 
 # What a heuristic takes of the settings that are given for all: it has no training.

@@ -177,7 +177,7 @@ def _features(predictor: Predictor, nodes: list[shapes.NewNode]) -> dict[Any, An
     absent = [node for node, given in features.items() if given is None]
     if absent and len(absent) < len(features):
         raise GraphError("features: give them for all of the new nodes, or for none")
-    x = predictor.graph.x
+    x = predictor.fields.x
     mean = [] if x is None else x.mean(dim=0).tolist()
     return dict.fromkeys(features, mean) if absent else features
 
