@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/.installed
 DEV_INSTALLED := $(VENV)/.dev-installed
 
 .DEFAULT_GOAL := help
-.PHONY: run test test-slow check results-docs format bench bench-serving bench-worth cora pretrain help clean
+.PHONY: run test test-slow check docs results-docs format bench bench-serving bench-worth cora pretrain help clean
 
 run: $(INSTALLED) ## Train on the embedded Cora: the paper's row beside its figures, and the default recipe
 	$(BIN)/mgae train cora
@@ -23,6 +23,11 @@ check: $(DEV_INSTALLED) ## Lint, check the format and the types, compare the tab
 	$(BIN)/mypy
 	$(BIN)/python scripts/results.py check
 	$(BIN)/python -m tests.reliability check
+
+docs: $(DEV_INSTALLED) ## Build the documentation with warnings as errors, check its links, and serve it
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	$(BIN)/python -m scripts.docsite.links build/site
+	$(BIN)/python -m http.server --directory build/site --bind 127.0.0.1 8001
 
 results-docs: $(INSTALLED) ## Write the tables in README, docs and results/ again from results/*.json
 	$(BIN)/python scripts/results.py update

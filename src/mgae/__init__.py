@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mgae.runs.bars import Progress
     from mgae.runs.comparison import compare
     from mgae.runs.config import RunConfig
-    from mgae.runs.observing import Observer
+    from mgae.runs.observer import Observer
     from mgae.runs.pipeline import evaluate, resume, run
     from mgae.runs.presets import paper_config, published
     from mgae.runs.results import RunResult
@@ -46,7 +46,7 @@ _HOMES = {
     "MGAE": "mgae.estimator",
     "MGAEError": "mgae.core.errors",
     "MGAEWarning": "mgae.core.errors",
-    "Observer": "mgae.runs.observing",
+    "Observer": "mgae.runs.observer",
     "Predictor": "mgae.serving.predictor",
     "Progress": "mgae.runs.bars",
     "RunConfig": "mgae.runs.config",

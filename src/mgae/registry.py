@@ -155,3 +155,4 @@ DECODERS = Registry("decoder", home="mgae.runs.parts")
 LOSSES = Registry("loss", home="mgae.runs.parts", group="mgae.losses")
 METHODS = Registry("method", home="mgae.runs.methods")
 PARTS = {"mask": MASKS, "encoder": ENCODERS, "decoder": DECODERS, "loss": LOSSES}
+TRACKERS = Registry("tracker", home="mgae.runs.tracking")

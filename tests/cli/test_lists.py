@@ -37,7 +37,8 @@ def test_every_method_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["methods", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in rows if row["what"] == "method"] == METHODS.names()
-    assert {row["what"] for row in rows} == {"method", "mask", "encoder", "decoder", "loss"}
+    parts = {"mask", "encoder", "decoder", "loss"}
+    assert {row["what"] for row in rows} == {"method", "tracker", *parts}
 
 
 def test_every_setting_is_listed_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,7 +32,9 @@ SMALL: dict[str, Any] = {
 }
 
 # Their losses are not in the history: that is the last stage's.
-QUICK: dict[str, dict[str, Any]] = {"combined": {"evidence_epochs": 1}}
+QUICK: dict[str, dict[str, Any]] = {
+    name: {"evidence_epochs": 1} for name in ("combined", "combined-relational")
+}
 
 
 def small(method: str) -> dict[str, Any]:

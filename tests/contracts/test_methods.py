@@ -71,6 +71,7 @@ SMALL: dict[str, dict[str, Any]] = {
 # Of a method itself.
 SMALL_METHODS: dict[str, dict[str, Any]] = {
     "combined": {"evidence_epochs": 2, "folds": 3},
+    "combined-relational": {"evidence_epochs": 2, "folds": 3},
     "evidence": {"folds": 3},
 }
 ALL_METHODS = [entry.name for entry in METHODS]

@@ -54,6 +54,7 @@ def compare(
         Path | None,
         typer.Option(help="Directory; the same again continues. \\[default: below runs/]"),
     ] = None,
+    jobs: flags.Jobs = 1,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -83,7 +84,7 @@ def compare(
     names = [] if methods == "all" else [name.strip() for name in methods.split(",")]
     given = merge(chosen, assignments(set_ or []))
     with observing(as_json, quiet) as observer, stoppable("go on with the same command"):
-        comparison = run(graph, names, out, observer, **given)
+        comparison = run(graph, names, out, observer, jobs, **given)
     if as_json:
         whole = {**comparison.to_json(), "notes": observer.notes}
         return typer.echo(json.dumps(whole, ensure_ascii=False))

@@ -22,6 +22,8 @@ _EXTRAS = {
     "sweep": ("optuna",),
     "ogb": ("ogb",),
     "peers": ("gensim",),
+    "track": ("tensorboard", "mlflow"),
+    "wandb": ("wandb",),
 }
 _TEST_EPOCHS = 20
 _LEAST_AUC = 70.0  # of Cora after so few epochs; without learning it is 50

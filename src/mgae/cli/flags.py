@@ -75,6 +75,10 @@ Encoding = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of files that are not UTF-8: windows-1252.")
 ]
 
+Jobs = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="Runs, or methods, that train at the same time."),
+]
 Device = Annotated[
     str | None,
     typer.Option(

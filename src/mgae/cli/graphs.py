@@ -136,7 +136,7 @@ def _print_inspection(name: str, inspected: dict[str, Any]) -> None:
     typer.echo(name)
     for key, value in inspected.items():
         if key not in ("notes", "suggestion", "columns") and value is not None:
-            typer.echo(f"  {_words(key):18} {_readable(value)}")
+            typer.echo(f"  {key.replace('_', ' '):18} {_readable(value)}")
     for one in inspected["columns"] or ():
         typer.echo(f"  {'column ' + one['column']:18} {one['became']}")
     advice = inspected["suggestion"]
@@ -146,13 +146,9 @@ def _print_inspection(name: str, inspected: dict[str, Any]) -> None:
         typer.echo(f"  note: {note}")
 
 
-def _words(key: str) -> str:
-    return key.replace("_", " ")
-
-
 def _readable(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{_words(name)} {_readable(part)}" for name, part in value.items())
+        return ", ".join(f"{name} {_readable(part)}" for name, part in value.items())
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -13,12 +13,12 @@ from mgae.cli.plainrows import print_rows
 
 
 def methods(as_json: Json = False) -> None:
-    """List the methods, and the parts that can be swapped."""
-    from mgae.registry import METHODS, PARTS
+    """List the methods, the parts that can be swapped, and the tools that can follow a training."""
+    from mgae.registry import METHODS, PARTS, TRACKERS
 
     rows = [
         {"what": registry.what, "name": entry.name, "summary": entry.summary, "paper": entry.paper}
-        for registry in (METHODS, *PARTS.values())
+        for registry in (METHODS, *PARTS.values(), TRACKERS)
         for entry in registry
     ]
     print_list(rows, ("what", "name", "summary"), as_json)

@@ -16,7 +16,7 @@ from mgae.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from mgae.runs.config import RunConfig
-    from mgae.runs.observing import Observer
+    from mgae.runs.observer import Observer
 
 
 def train(
@@ -103,6 +103,10 @@ def train(
             "--check-features", help="Train with and without the features first, and compare."
         ),
     ] = False,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Follow it in tensorboard, mlflow or wandb; repeat."),
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -114,6 +118,7 @@ def train(
     resume: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Go on with a run that was broken off.")
     ] = None,
+    jobs: flags.Jobs = 1,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -132,6 +137,7 @@ def train(
         memory_limit_gb=memory_limit,
         budget=budget,
         final_fit=final_fit,
+        track=track or None,
     )
     chosen = {
         "graph": graph,
@@ -155,13 +161,13 @@ def train(
         }
         given["check-features"] = check_features or None
         _refuse_beside_resume({**given, "set": set_, "out": out})
-        return _carry_out(None, None, resume, False, device, as_json, quiet)
+        return _carry_out(None, None, resume, False, device, jobs, as_json, quiet)
     settings = _configure(chosen, config, set_ or [])
     shown_beside = ("graph", "runs", "seed")
     plain = not any(value for name, value in chosen.items() if name not in shown_beside)
     if recipe and plain and not (config or set_):
         settings = _with_recipe(settings)
-    return _carry_out(settings, out, None, check_features, device, as_json, quiet)
+    return _carry_out(settings, out, None, check_features, device, jobs, as_json, quiet)
 
 
 def evaluate(
@@ -230,6 +236,7 @@ def _carry_out(
     resume: Path | None,
     check_features: bool,
     device: str | None,
+    jobs: int,
     as_json: bool,
     quiet: bool,
 ) -> None:
@@ -246,9 +253,9 @@ def _carry_out(
                 if begun is not None or settings is None:
                     if resume is None:
                         observer.on_note(f"going on with the run in {path}")
-                    result = pipeline.resume(path, observer, device)
+                    result = pipeline.resume(path, observer, device, jobs)
                 else:
-                    result = pipeline.run(settings, None, path, observer, check_features)
+                    result = pipeline.run(settings, None, path, observer, check_features, jobs)
         if not ranks.is_first():
             return
         with _stoppable(path):

@@ -39,7 +39,7 @@ from mgae.paper.statistics import dataset_document
 from mgae.runs.cells import CellResult, cell_folder, finished_runs, run_cell
 from mgae.runs.config import RunConfig
 from mgae.runs.memory import fitted
-from mgae.runs.observing import Observer
+from mgae.runs.observer import Observer
 from mgae.runs.parallel import as_they_come
 
 _OPTION_INSTEAD = {

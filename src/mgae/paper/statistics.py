@@ -23,7 +23,7 @@ from mgae.paper.document import (
 from mgae.paper.plan import printed_statistics
 from mgae.paper.rendering import no_data_note, refused_note
 from mgae.runs.config import RunConfig
-from mgae.runs.observing import Observer
+from mgae.runs.observer import Observer
 from mgae.runs.pictures import LEARNED, grid_lines, name_rows
 from mgae.runs.texttables import csv_text, markdown_table
 

@@ -24,7 +24,7 @@ from mgae.runs.featureuse import message_graph
 from mgae.runs.results import Advice, Figures
 from mgae.runs.trial import Trial
 
-_DEFAULT, _EVIDENCE = "combined", "evidence"
+_DEFAULT, _WITH_TYPES, _EVIDENCE = "combined", "combined-relational", "evidence"
 _FEW_TO_CHOOSE = 50  # validation edges
 _FEW_TO_TELL = 200  # test edges
 _WIDER_VALIDATION = 0.15
@@ -86,9 +86,11 @@ def _validated(config: RunConfig, trial: Trial, metric: str, seconds: float) -> 
 def _of_the_method(trial: Trial, fit: Fit) -> Iterator[Idea]:
     """Yield what can be tried on the same validation edges."""
     config, method = trial.config, trial.method
-    if config.is_own and config.method.kind not in (_DEFAULT, _EVIDENCE) and not method.typed:
+    known = (_DEFAULT, _WITH_TYPES, _EVIDENCE)
+    if config.is_own and config.method.kind not in known:
         text = "the default for one's own graph counts neighbors and paths beside the network"
-        yield Idea(Advice(text, f"--method {_DEFAULT}"), config.with_defaults(_DEFAULT))
+        usual = _DEFAULT if trial.message.triples is None else _WITH_TYPES
+        yield Idea(Advice(text, f"--method {usual}"), config.with_defaults(usual))
     yield from _of_features(trial)
     epochs = config.train.epochs
     if _is_rising(fit, epochs):

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as RichProgress
 
 from mgae.evaluation.monitors import LOSS
-from mgae.runs.observing import LogObserver
+from mgae.runs.observer import LogObserver
 
 if TYPE_CHECKING:
     from mgae.core.training.loop import EpochRecord
@@ -100,7 +100,8 @@ class TerminalBar:
 
     def update(self, completed: int | None, state: str) -> None:
         """Draw it as it is now."""
-        self.progress.update(self.task, completed=completed, state=state)
+        self.progress.start()
+        self.progress.update(self.task, completed=completed, state=state, visible=True)
 
     def close(self) -> None:
         """Remove it."""

@@ -37,7 +37,7 @@ from mgae.data.atomic import write_json
 from mgae.data.checks import checked
 from mgae.runs.config import RunConfig
 from mgae.runs.folders import read_json
-from mgae.runs.observing import Observer
+from mgae.runs.observer import Observer
 from mgae.runs.peakmemory import PeakMemory
 from mgae.runs.pipeline import evaluate, resume, run_opened, seed_configs
 from mgae.runs.results import RunResult, SeedResult

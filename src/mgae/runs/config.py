@@ -176,7 +176,7 @@ def _complete_parts(config: dict[str, Any]) -> None:
     # The paper's own graphs have the paper's method, whoever else's the one that is best there.
     own = config["task"] == "links" and _is_own(config)
     usual = "combined" if own else "mgae"
-    usual = "relational" if _has_types(config.get("input")) else usual
+    usual = "combined-relational" if _has_types(config.get("input")) else usual
     config["method"] = _part(METHODS, config.get("method", {}), {"kind": usual})
     method = METHODS[config["method"].kind]
     for name, registry in PARTS.items():

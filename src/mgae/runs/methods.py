@@ -302,6 +302,29 @@ METHODS.add(
 )
 
 
+class CombinedRelationalSettings(RelationalSettings):
+    """The evidence model beside the relational network."""
+
+    folds: int = Field(8, ge=2, description="folds of the edges for the evidence")
+    max_edges: int = Field(6000, ge=1, description="edges whose evidence is computed, at most")
+    shortlist: int = Field(
+        50, ge=1, description="tails that each of several scores proposes for a head"
+    )
+    evidence_epochs: int = Field(
+        125, ge=1, description="epochs of the evidence model, each of as many steps as folds"
+    )
+
+
+METHODS.add(
+    "combined-relational",
+    "mgae.core:CombinedRelationalModel",
+    settings=CombinedRelationalSettings,
+    summary="relational beside the evidence of links, weighted by validation",
+    parts={},
+    train={"epochs": 300, "patience": 150, "final_fit": True},
+)
+
+
 class LightGCNSettings(PartSettings):
     """The table, and how far it is smoothed."""
 

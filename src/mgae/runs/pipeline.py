@@ -16,6 +16,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from mgae.core.errors import (
+    ConfigError,
     MGAEError,
     RankError,
     RunDirectoryError,
@@ -43,10 +44,12 @@ from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.featureworth import after_check, worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
-from mgae.runs.observing import LogObserver, Observer, ended
+from mgae.runs.observer import LogObserver, Observer, ended
+from mgae.runs.parallel import as_they_come
 from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
 from mgae.runs.sections import EvaluationSettings
+from mgae.runs.tracking.tracker import require_trackers, tracked
 from mgae.runs.trial import Trial, recalls_of, splits_by_time
 
 LEARNING_FROM_ALL = "learning from all edges"
@@ -68,6 +71,7 @@ def run(
     out: str | Path | None = None,
     observer: Observer | None = None,
     check_features: bool = False,
+    jobs: int = 1,
 ) -> RunResult:
     """Train and evaluate once for each seed.
 
@@ -78,6 +82,7 @@ def run(
         out: a new directory for everything the run leaves behind; without it nothing is written.
         observer: gets progress and notes.
         check_features: train with and without the features first, and note what they are worth.
+        jobs: runs at the same time, each in a process of its own and with its share of the cores.
 
     >>> result = run(RunConfig(train={"epochs": 1}))
     >>> 50 < result.test["auc"].mean < 100
@@ -87,6 +92,7 @@ def run(
     if not distributed.is_first():
         out, observer = None, Observer()
     choose_device(config.train.device)  # what is not here is known before the graph is read
+    require_trackers(config)
     if out is not None:
         check_free(Path(out))
     opened = shared_graph(
@@ -102,11 +108,11 @@ def run(
         observer.on_stage("training with and without the features")
         observer.on_note(str(worth_of_features(config, opened)))
         config = after_check(config)
-    return run_opened(config, opened, out, observer)
+    return run_opened(config, opened, out, observer, jobs)
 
 
 def run_opened(
-    config: RunConfig, graph: Data, out: str | Path | None, observer: Observer
+    config: RunConfig, graph: Data, out: str | Path | None, observer: Observer, jobs: int = 1
 ) -> RunResult:
     """Do what `run` does for a graph that `open_graph` gave."""
     if config.task == "nodes":
@@ -127,7 +133,7 @@ def run_opened(
         observer.on_note(not_hard)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
     try:
-        return _run_seeds(config, graph, message, directory, observer)
+        return _run_seeds(config, graph, message, directory, observer, jobs)
     except MGAEError as error:
         # Nothing was learned: a setting that only the graph could prove wrong leaves no trace.
         if directory is not None and not isinstance(error, _KEPT):
@@ -142,7 +148,7 @@ def _unread_types(config: RunConfig, graph: Data) -> str | None:
     count = len(graph.get("type_names") or [])
     return (
         f"the {count} types of edges are not read by method {config.method.kind!r}: "
-        "--method relational tells them apart"
+        "--method combined-relational tells them apart"
     )
 
 
@@ -195,7 +201,10 @@ def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | No
 
 
 def resume(
-    path: str | Path, observer: Observer | None = None, device: str | None = None
+    path: str | Path,
+    observer: Observer | None = None,
+    device: str | None = None,
+    jobs: int = 1,
 ) -> RunResult:
     """Resume a run that was interrupted, to the result it would have had.
 
@@ -213,7 +222,7 @@ def resume(
         train = config.train.model_dump(exclude_none=True)
         config = config.changed(train={**train, "device": device})
     message, writing = message_graph(config, graph), directory if distributed.is_first() else None
-    return _run_seeds(config, graph, message, writing, observer)
+    return _run_seeds(config, graph, message, writing, observer, jobs)
 
 
 def evaluate(
@@ -281,22 +290,77 @@ def _run_seeds(
     message: MessageGraph,
     directory: RunDirectory | None,
     observer: Observer,
+    jobs: int,
 ) -> RunResult:
-    results, device = [], choose_device(config.train.device)
+    results: list[SeedResult] = []
+    device = choose_device(config.train.device)
     if device != CPU:
         observer.on_note(f"computing on {device}")
+    home = None if directory is None else directory.path
     with _resumable(directory), ended(observer):
-        for index, one in enumerate(seed_configs(config)):
-            observer.on_run(index, one)
-            home = None if directory is None else directory.seed(one, graph)
-            results.append(_run_seed(one, graph, message, home, observer))
-        result = RunResult(config, tuple(results), None if directory is None else directory.path)
+        if jobs > 1 and config.runs > 1:
+            results += _run_apart(config, graph, directory, observer, jobs)
+        else:
+            with tracked(config, home, observer) as observers:
+                for index, one in enumerate(seed_configs(config)):
+                    own = None if directory is None else directory.seed(one, graph)
+                    observers.on_run(index, one)
+                    results.append(_run_seed(one, graph, message, own, observers))
+                    observers.on_result(one, results[-1])
+        result = RunResult(config, tuple(results), home)
         if directory is not None:
             seconds = [seed.seconds for seed in results]
             directory.write_result(
                 result.metrics(), [seed.seed for seed in results], seconds, str(device)
             )
     return result
+
+
+def _run_apart(
+    config: RunConfig, graph: Data, directory: RunDirectory | None, observer: Observer, jobs: int
+) -> list[SeedResult]:
+    """Run each seed in a process of its own, some at a time; notes come at their ends.
+
+    Raises:
+        ConfigError: if ranks share the run already.
+    """
+    if distributed.world() > 1:
+        raise ConfigError("--jobs runs seeds in processes, and these are ranks: leave --jobs out")
+    seeds = seed_configs(config)
+    # Each is unlocked here as soon as it is made: its process locks it again.
+    homes = [None if directory is None else directory.seed(one, graph).path for one in seeds]
+    calls = [(one, graph, home) for one, home in zip(seeds, homes, strict=True)]
+    results: dict[int, SeedResult] = {}
+    noted: set[str] = set()
+    observer.on_stage(f"training {len(seeds)} runs, {jobs} at a time")
+    for place, (result, notes) in as_they_come(_run_one, calls, jobs):
+        results[place] = result
+        observer.on_stage(f"training {len(seeds)} runs, {jobs} at a time; {len(results)} done")
+        for note in notes:
+            if note not in noted:
+                observer.on_note(note)
+        noted.update(notes)
+    return [results[place] for place in range(len(seeds))]
+
+
+class _Notes(Observer):
+    """Keeps the notes of a run in another process."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def on_note(self, text: str) -> None:
+        self.texts.append(text)
+
+
+def _run_one(config: RunConfig, graph: Data, path: Path | None) -> tuple[SeedResult, list[str]]:
+    """Train one seed in its own directory; return its result and its notes."""
+    home, notes = None if path is None else RunDirectory.writable(path), _Notes()
+    with _resumable(home), tracked(config, path, notes) as observers:
+        observers.on_run(0, config)
+        result = _run_seed(config, graph, message_graph(config, graph), home, observers)
+        observers.on_result(config, result)
+    return result, notes.texts
 
 
 @contextmanager

@@ -103,6 +103,13 @@ class RunDirectory:
             )
         return cls(path)
 
+    @classmethod
+    def writable(cls, path: Path) -> RunDirectory:
+        """A directory that a run has made, locked for writing."""
+        directory = cls.open(path)
+        directory._lock_for_writing()
+        return directory
+
     @property
     def config(self) -> RunConfig:
         """What was run.

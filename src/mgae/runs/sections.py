@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from mgae.registry import METHODS
+from mgae.registry import METHODS, TRACKERS
 from mgae.runs.times import seconds
 from mgae.settings import Settings
 
@@ -101,6 +101,9 @@ class TrainSettings(Settings):
     memory_limit_gb: float | None = Field(
         None, gt=0, description="gigabytes that training may take; absent: what is free"
     )
+    track: tuple[str, ...] = Field(
+        (), description="tools that follow the training: tensorboard, mlflow, wandb, or another's"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -121,6 +124,11 @@ class TrainSettings(Settings):
         if not _DEVICES.fullmatch(device):
             raise ValueError(f"must be auto, cpu, cuda, cuda:N or mps, got {device!r}")
         return device
+
+    @field_validator("track")
+    @classmethod
+    def _known_trackers(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(TRACKERS[name].name for name in names))
 
     @field_validator("fanouts")
     @classmethod

@@ -181,7 +181,7 @@ class Trial:
             checkpoints=checkpoints,
             on_epoch=on_epoch,
         )
-        self.asked.settle(self.split.message, *self.split.pairs("val"))
+        self.asked.settle(self.split.message, *self.split.asked("val", self.method.typed))
         distributed.copy_from_first(self.method)
         return result
 

@@ -284,7 +284,7 @@ class Predictor:
         if not self.method.typed or not names:
             raise ConfigError(
                 f"edge type {edge_type!r}: this run has learned no types of edges: train with "
-                "--type-column and --method relational"
+                "--type-column and --method combined-relational"
             )
         if edge_type not in names:
             raise UnknownName("edge type", edge_type, names)
@@ -310,7 +310,9 @@ class Predictor:
         Columns: ``node_id``, ``rank`` from 1, ``recommended_id``, ``score``, ``probability``.
 
         Args:
-            k, exclude_known, exact: as `recommend` has them.
+            k: how many.
+            exclude_known: whether to leave out neighbors.
+            exact: as of `recommend`.
             on_share: called with the share that is done.
             among: the only nodes to recommend.
             nodes: those that get recommendations, instead of all.

@@ -23,17 +23,17 @@ from mgae.core import (
 )
 from mgae.core.errors import GraphError
 from mgae.core.evidence import Shortlist
-from mgae.core.methods.combined import (
+from mgae.core.methods.evidencemodel import Contests, are_among, uniform_pairs
+from mgae.core.methods.weighing import (
     LINK,
     NETWORK,
     PARTS,
     RANK,
     _best,
-    _choose_link,
-    _choose_rank,
-    _only,
+    choose_link,
+    choose_rank,
+    only,
 )
-from mgae.core.methods.evidencemodel import Contests, are_among, uniform_pairs
 from mgae.core.seeding import Generators, drawn_from
 from mgae.core.training import Snapshot
 from mgae.core.training.loop import fit_again
@@ -119,7 +119,7 @@ def told(shift: dict[int, float], seed: int) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_noise_of_the_network_is_left_out(seed: int) -> None:
-    weights = _choose_link(*told({LINK: 2.0}, seed), [HEURISTIC])
+    weights = choose_link(*told({LINK: 2.0}, seed), [HEURISTIC])
     assert float(weights[LINK]) > 0.2
     assert float(weights[NETWORK] + weights[RANK]) < 0.2 * float(weights[LINK])
     edges, others = told({LINK: 2.0}, seed + 100)
@@ -129,17 +129,17 @@ def test_noise_of_the_network_is_left_out(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_network_that_knows_what_the_evidence_lacks_is_added(seed: int) -> None:
-    weights = _choose_link(*told({LINK: 1.0, NETWORK: 1.0}, seed), [HEURISTIC])
+    weights = choose_link(*told({LINK: 1.0, NETWORK: 1.0}, seed), [HEURISTIC])
     assert 0.5 < float(weights[NETWORK] / weights[LINK]) < 2
     edges, others = told({LINK: 1.0, NETWORK: 1.0}, seed + 100)
     assert auc(edges @ weights, others @ weights) > auc(edges[:, LINK], others[:, LINK]) + 0.04
 
 
 def test_of_many_pairs_some_from_all_over_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mgae.core.methods.combined._MOST_PAIRS", 100)
+    monkeypatch.setattr("mgae.core.methods.weighing._MOST_PAIRS", 100)
     edges, others = told({LINK: 1.0, NETWORK: 1.0}, 0)
-    weights = _choose_link(edges, others, [HEURISTIC])
-    assert torch.equal(weights, _choose_link(edges[::4], others[::4], [HEURISTIC]))
+    weights = choose_link(edges, others, [HEURISTIC])
+    assert torch.equal(weights, choose_link(edges[::4], others[::4], [HEURISTIC]))
     assert 0.4 < float(weights[NETWORK] / weights[LINK]) < 2.5
 
 
@@ -148,16 +148,16 @@ def test_a_single_source_that_is_clearly_best_is_taken_alone() -> None:
         edges, others = told({LINK: 0.5}, 0)
         edges[:, source] += 50
         edges[:, LINK], others[:, LINK] = -edges[:, LINK], -others[:, LINK]
-        weights = _choose_link(edges, others, [HEURISTIC])
+        weights = choose_link(edges, others, [HEURISTIC])
         # The heuristic is no part of a mixture: it comes alone or not at all.
         assert float(weights[source]) > 0
         assert auc(edges @ weights, others @ weights) == 1
-        assert source == NETWORK or torch.equal(weights, _only(HEURISTIC, SOURCES))
+        assert source == NETWORK or torch.equal(weights, only(HEURISTIC, SOURCES))
 
 
 def test_equal_choices_leave_the_evidence_alone() -> None:
     edges, others = torch.ones(30, SOURCES), torch.zeros(30, SOURCES)
-    assert torch.equal(_choose_link(edges, others, [HEURISTIC]), _only(LINK, SOURCES))
+    assert torch.equal(choose_link(edges, others, [HEURISTIC]), only(LINK, SOURCES))
 
 
 def contests_of(num_lists: int, length: int) -> Contests:
@@ -171,11 +171,11 @@ def test_the_order_of_shortlists_is_chosen_by_who_puts_edges_first(source: int) 
     contests = contests_of(60, 40)
     values = torch.randn(60 * 40, SOURCES, generator=seeded())
     values[contests.edge, source] += 3
-    weights = _choose_rank(contests, values, [HEURISTIC])
+    weights = choose_rank(contests, values, [HEURISTIC])
     assert int(weights.argmax()) == source
     chosen, before = (
         float((contests.ranks(values @ one) <= 10).double().mean())
-        for one in (weights, _only(RANK, SOURCES))
+        for one in (weights, only(RANK, SOURCES))
     )
     assert chosen >= before
     assert chosen > 0.9
@@ -185,8 +185,8 @@ def test_without_an_edge_on_a_list_the_evidence_ranks() -> None:
     contests = Contests.of(
         Shortlist(np.zeros(2, int), np.arange(2), np.zeros((2, 1))), torch.zeros(2).bool()
     )
-    weights = _choose_rank(contests, torch.zeros(2, SOURCES), [HEURISTIC])
-    assert torch.equal(weights, _only(RANK, SOURCES))
+    weights = choose_rank(contests, torch.zeros(2, SOURCES), [HEURISTIC])
+    assert torch.equal(weights, only(RANK, SOURCES))
 
 
 # On graphs

@@ -14,6 +14,7 @@ from torch_geometric.data import Data, HeteroData
 
 from mgae.core.errors import ConfigError, UnknownName
 from mgae.core.graph import MessageGraph
+from mgae.core.methods.combinedrelational import CombinedRelationalModel, _repeated
 from mgae.core.methods.relational import RelationalAutoencoder, RelationalLayer, TypedMessages
 from mgae.core.negatives import TypedSampler
 from mgae.data import checked
@@ -78,6 +79,13 @@ def test_a_pair_without_a_type_takes_the_likeliest_and_a_target_is_asked_about_a
     assert float(asked) == pytest.approx(every[0], abs=1e-5)  # item 4 is only ever bought
 
 
+def test_each_question_gets_the_rows_of_its_head() -> None:
+    head, wanted = torch.tensor([0, 0, 2, 2, 2, 3]), torch.tensor([2, 0, 1, 2])
+    question, row = _repeated(head, wanted)
+    assert question.tolist() == [0, 0, 0, 1, 1, 3, 3, 3]
+    assert row.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+
+
 def test_negatives_keep_the_type_of_the_edge_and_of_its_ends() -> None:
     data = as_graph(shop())
     graph, generator = MessageGraph.of(data), torch.Generator().manual_seed(0)
@@ -110,10 +118,11 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     config = RunConfig(
         graph=str(folder / "edges.csv"),
         input={"type_column": "kind"},
-        train={"epochs": 120},
+        method={"evidence_epochs": 10},
+        train={"epochs": 120, "final_fit": False},
         **QUICK,
     )
-    assert config.method.kind == "relational"
+    assert config.method.kind == "combined-relational"
     run(config, out=folder / "run")
     return folder
 
@@ -128,6 +137,17 @@ def test_types_are_worth_more_than_five_points(trained: Path) -> None:
         for method, train in (("l3", None), ("mgae", {"epochs": 40}))
     ]  # fmt: skip
     assert typed > max(others) + 5
+
+
+def test_beside_the_evidence_the_network_says_what_the_type_asks_for(trained: Path) -> None:
+    predictor = Predictor.load(trained / "run")
+    method, graph = predictor.method, MessageGraph.of(predictor.graph)
+    assert isinstance(method, CombinedRelationalModel) and method.choice["typed"]["network"] > 0
+    encoded, tails = method.encode(graph), torch.arange(graph.num_nodes)
+    for kind in (0, 1):
+        row = method.score_typed_tails(encoded, torch.tensor([5]), tails, kind)[0]
+        triples = torch.stack([torch.full_like(tails, 5), tails, torch.full_like(tails, kind)])
+        torch.testing.assert_close(row, method.rank_links(encoded, triples), atol=1e-4, rtol=1e-4)
 
 
 def test_recommendations_of_a_type_through_the_command_line(

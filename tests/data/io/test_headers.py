@@ -84,3 +84,18 @@ def test_a_header_of_nodes_without_a_known_name(tmp_path: Path) -> None:
     graph = read_graph(tmp_path / "edges.csv", InputSettings(features=str(about)))
     assert graph.node_ids == ["ann", "bob", "cy"]
     assert graph.feature_names == ["town=Rom", "town=Ulm"]
+
+
+def test_rows_of_head_type_and_tail_are_asked_about_and_read(tmp_path: Path) -> None:
+    rows = [f"p{n}\t{kind}\t{kind}{n % 7}\n" for n in range(30) for kind in ("likes", "owns")]
+    (tmp_path / "facts.tsv").write_text("".join(rows), encoding="utf-8")
+    (asked,) = [n for n in read_graph(tmp_path / "facts.tsv").notes if "--type-column 2" in n]
+    assert "column 2 has 2 values only" in asked
+    graph = read_graph(tmp_path / "facts.tsv", InputSettings(type_column="2"))
+    assert graph.type_names == ["likes", "owns"] and graph.num_nodes == 30 + 14
+    assert not [note for note in graph.notes if "--type-column" in note]
+    # Of a weighted list of users and items nothing is asked.
+    rows = [f"u{n} i{n % 3} {n / 2}\n" for n in range(40)]
+    (tmp_path / "weighted.txt").write_text("".join(rows), encoding="utf-8")
+    notes = read_graph(tmp_path / "weighted.txt").notes
+    assert not [note for note in notes if "--type-column" in note and "header" not in note]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
 from fastapi.testclient import TestClient
+from playwright.sync_api import Browser, sync_playwright
 
 from mgae.runs.config import RunConfig
 from mgae.runs.results import RunResult, SeedResult
@@ -13,7 +16,10 @@ from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
 from mgae.serving.service.served import Served
 from tests.conftest import toy_data
+from tests.serving.service.browsing import MOST_SECONDS
 from tests.serving.test_predictor import fitted
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 
 # What a person may call her nodes; each has broken some web service.
 ODD_IDS = [
@@ -50,3 +56,18 @@ def client(predictor: Predictor) -> Iterator[TestClient]:
     toy = Served.of(predictor, "toy", measured(predictor.config, 91.5))
     with TestClient(create_app(toy), base_url="http://localhost") as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        missing = "the page's test needs Debian's chromium: apt-get install chromium"
+        if os.environ.get("MGAE_REQUIRE_BROWSER"):
+            pytest.fail(missing)
+        pytest.skip(missing)
+    with sync_playwright() as driver:
+        limit = 1000 * MOST_SECONDS
+        started = driver.chromium.launch(executable_path=program, args=FLAGS, timeout=limit)
+        yield started
+        started.close()

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
-import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
 import pyarrow as pa
 import pytest
-import uvicorn
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from mgae.data.nodetexts import NodeTexts
 from mgae.evaluation.verdict import Verdict
@@ -23,49 +16,9 @@ from mgae.serving import Predictor
 from mgae.serving.service.application import create_app
 from mgae.serving.service.served import Served
 from tests.conftest import toy_data
+from tests.serving.service.browsing import SIZES, opened, search, served
 from tests.serving.service.conftest import measured
 from tests.serving.test_predictor import fitted
-
-SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
-MOST_SECONDS = 30  # a busy machine is slow, and not wrong
-expect.set_options(timeout=1000 * MOST_SECONDS)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        missing = "the page's test needs Debian's chromium: apt-get install chromium"
-        if os.environ.get("MGAE_REQUIRE_BROWSER"):
-            pytest.fail(missing)
-        pytest.skip(missing)
-    with sync_playwright() as driver:
-        limit = 1000 * MOST_SECONDS
-        started = driver.chromium.launch(executable_path=program, args=FLAGS, timeout=limit)
-        yield started
-        started.close()
-
-
-@contextmanager
-def served(app: Any) -> Iterator[str]:
-    """The app on a free port of this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = uvicorn.Server(uvicorn.Config(app, log_level="error"))
-        sockets = {"sockets": [listening]}
-        thread = threading.Thread(target=server.run, kwargs=sockets, daemon=True)
-        thread.start()
-        try:
-            limit = time.monotonic() + MOST_SECONDS
-            while not server.started:
-                assert thread.is_alive(), "the service ended before it was up"
-                assert time.monotonic() < limit, f"the service is not up after {MOST_SECONDS} s"
-                time.sleep(0.01)
-            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            server.should_exit = server.force_exit = True
-            thread.join(MOST_SECONDS)
-        assert not thread.is_alive(), f"the service has not stopped after {MOST_SECONDS} s"
 
 
 @pytest.fixture(scope="module")
@@ -77,19 +30,9 @@ def address(predictor: Predictor) -> Iterator[str]:
 
 @pytest.fixture(params=SIZES)
 def page(browser: Browser, address: str, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """The page, opened; anything that goes wrong in it fails the test."""
-    width, height = SIZES[request.param]
-    context = browser.new_context(viewport={"width": width, "height": height})
-    opened = context.new_page()
-    wrong: list[str] = []
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    opened.on("request", lambda asked: wrong.append(asked.url) if address not in asked.url and not asked.url.startswith("data:") else None)  # fmt: skip # noqa: E501
-    opened.goto(address)
-    expect(opened.locator("#panel h1")).to_have_text("data")
-    yield opened
-    assert wrong == []
-    context.close()
+    with opened(browser, address, request.param) as made:
+        expect(made.locator("#panel h1")).to_have_text("data")
+        yield made
 
 
 def colors(page: Page) -> dict[str, int]:
@@ -98,10 +41,11 @@ def colors(page: Page) -> dict[str, int]:
         """async () => {
           // Once for what was asked before, once more for what that has drawn.
           for (let n = 0; n < 2; n++) await new Promise(requestAnimationFrame);
-          const canvas = document.getElementById("map");
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const pixels = (canvas) => [...canvas.getContext("2d")
+            .getImageData(0, 0, canvas.width, canvas.height).data];
+          const data = [...document.querySelectorAll("canvas")].flatMap(pixels);
           const found = {};
-          window.mgae.map.colors.forEach((hex, group) => {
+          window.mgae.map.looks.colors.forEach((hex, group) => {
             const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
             let count = 0;
             for (let at = 0; at < data.length; at += 4) {
@@ -120,18 +64,13 @@ def links(page: Page, name: str) -> list[str]:
     return page.locator(f"[data-list={name}] a .id").all_inner_texts()
 
 
-def search(page: Page, text: str) -> None:
-    page.fill("#search", text)
-    expect(page.locator("#suggestions li").first).to_be_visible()
-
-
 def test_the_map_is_drawn_in_the_groups_colors(page: Page) -> None:
     seen = colors(page)
     assert seen["g0"] > 100
     assert seen["g1"] > 100
     assert seen["g2"] == 0  # the toy graph has two classes
     expect(page.locator("#map-note")).to_contain_text("60 nodes, by PCA")
-    expect(page.locator("dl.figures")).to_contain_text("91.50")
+    expect(page.locator("table.figures")).to_contain_text("91.50")
 
 
 def test_nothing_is_wider_than_the_screen(page: Page) -> None:
@@ -176,12 +115,12 @@ def test_the_map_moves_and_zooms_by_wheel_drag_and_keys(page: Page) -> None:
     canvas = page.locator("#map")
     box = canvas.bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.move(box["x"] + 200, box["y"] + 330)
     page.mouse.wheel(0, -500)
-    page.wait_for_function(f"{view}.zoom > 2")
+    page.wait_for_function(f"() => {view}.zoom > 2")
     x = page.evaluate(f"{view}.x")
     page.mouse.down()
-    page.mouse.move(box["x"] + 160, box["y"] + 100, steps=4)
+    page.mouse.move(box["x"] + 260, box["y"] + 330, steps=4)
     page.mouse.up()
     assert page.evaluate(f"{view}.x") < x
     assert page.evaluate("location.hash") == ""  # a drag is no click
@@ -231,13 +170,13 @@ def test_scores_that_should_not_be_used_are_said_to_be(
     judged = copy(predictor)
     text = "not worth it here: use L3 (AUC 90.0 against our 80.0)"
     judged.verdict = Verdict("worse", text, "auc", 100, 80.0, (75.0, 85.0), "l3", 90.0)
-    toy = Served.of(judged, "data", measured(judged.config, 80.0))
+    toy = Served.of(judged, "data", measured(judged.config, 70.0))
     with served(create_app(toy)) as address:
         page = browser.new_page()
         page.goto(address)
         shown = page.locator("#panel .verdict.worse")
         expect(shown).to_have_text(f"N{text[1:]}.")
-        expect(page.locator("#panel .figures")).to_have_count(0)
+        expect(page.locator("#panel .figures .best")).to_contain_text("80.00")
         page.goto(f"{address}/#node=n20")
         expect(page.locator("#panel [data-list=recommended]")).to_be_visible()
         expect(shown).to_have_count(1)
@@ -280,7 +219,7 @@ def test_titles_are_searched_shown_and_explained(browser: Browser) -> None:
         expect(page.locator("#panel h1")).to_have_text("Person 7")
         expect(page.locator("[data-name=facts]")).to_have_text("7 · town: Linz")
         expect(page.locator("[data-list=recommended] a .id").first).to_contain_text("Person ")
-        assert page.evaluate("window.mgae.map.about(4)") == "Person 4 · Graz"
+        assert page.evaluate("window.mgae.map.about(4)") == "Person 4 · class 0 · Graz"
         assert page.evaluate("window.mgae.map.title(29)") == "29"
         page.get_by_role("button", name="Why these?").click()
         expect(page.locator("[data-list=recommended] .reason")).to_have_count(10)

@@ -22,7 +22,10 @@ class CrossCorrelation(Decoder):
     Args:
         in_channels: d, the encoder's width.
         in_layers: K, the encoder's layers.
-        hidden_channels, num_layers, dropout, precision: of the `MLP`.
+        hidden_channels: width of the `MLP`.
+        num_layers: its layers.
+        dropout: between them.
+        precision: of its products in training, "float32" or "bfloat16".
         symmetric: whether to tie the weights.
     """
 

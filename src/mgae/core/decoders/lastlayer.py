@@ -32,7 +32,10 @@ class PairMLP(Decoder):
     Args:
         in_channels: d, the encoder's width.
         in_layers: K, the encoder's layers; the last one alone is read.
-        hidden_channels, num_layers, dropout, precision: of the `MLP`.
+        hidden_channels: width of the `MLP`.
+        num_layers: its layers.
+        dropout: between them.
+        precision: of its products in training, "float32" or "bfloat16".
         combine: "hadamard", "concat" or "absdiff".
     """
 

@@ -7,6 +7,7 @@ from mgae.core.methods.adversarial import (
 from mgae.core.methods.autoencoders import GraphAutoencoder, VariationalGraphAutoencoder
 from mgae.core.methods.base import Encoded, Likely, Method, Stage
 from mgae.core.methods.combined import CombinedModel
+from mgae.core.methods.combinedrelational import CombinedRelationalModel
 from mgae.core.methods.evidencemodel import EvidenceModel
 from mgae.core.methods.factorization import NetMF, ProNE, Spectral
 from mgae.core.methods.graphmae import GraphMAE
@@ -35,6 +36,7 @@ __all__ = [
     "AdversarialAutoencoder",
     "AdversarialVariationalAutoencoder",
     "CombinedModel",
+    "CombinedRelationalModel",
     "CommonNeighbors",
     "DeepGraphInfomax",
     "DeepWalk",

@@ -181,7 +181,9 @@ class Method(nn.Module, ABC):
         raise UnsupportedError(f"method {self.name!r} has no shortlist")
 
     def settle(self, graph: MessageGraph, positives: Tensor, negatives: Tensor) -> None:
-        """Choose, after training, what is scored: by validation pairs [2, n] that are hidden.
+        """Choose, after training, what is scored: by hidden validation pairs [2, n].
+
+        A method that tells types of edges apart gets triples [3, n], where there are types.
 
         Called once, with the edges that the method was trained on.
         """

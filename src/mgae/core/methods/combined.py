@@ -8,10 +8,9 @@ a plain heuristic is better than the sum, come from validation edges that neithe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -30,20 +29,21 @@ from mgae.core.methods.evidencemodel import (
 )
 from mgae.core.methods.masked import MaskedGraphAutoencoder
 from mgae.core.methods.placing import device_of, on_device
+from mgae.core.methods.weighing import (
+    LINK,
+    NETWORK,
+    PARTS,
+    RANK,
+    choose_link,
+    choose_rank,
+    only,
+)
 from mgae.core.seeding import Generators
 
-# The sources of a score besides the columns of the evidence.
-LINK, RANK, NETWORK = 0, 1, 2
-PARTS = ("link", "rank", "network")
 # Columns that are heuristics by themselves: the higher, the likelier.
 HEURISTICS = ("common neighbors", "adamic-adar", "resource allocation", "l3", "pagerank", "katz")
-_RANKED_EDGES = 500  # validation edges whose ends have their shortlists scored
-_SHARES = (0.25, 0.5, 0.75, 1.0)  # of the way from the evidence to the fitted weights
-_DOUBT = 1.0  # standard errors by which a gain over the evidence alone counts less
-_PENALTY = 1e-3
-_DRAWS = 200  # of the bootstrap
+RANKED_EDGES = 500  # validation edges whose ends have their shortlists scored
 _FEWEST_PAIRS = 20  # below that chance would choose
-_MOST_PAIRS = 20_000  # validation edges, and other pairs, that link weights are chosen on
 _WHOLE = {
     "stop": None,
     "budget": None,
@@ -65,16 +65,15 @@ class EncodedBoth:
     network: Encoded
 
 
-class CombinedModel(Method):
-    """The weighted sum of a masked autoencoder and the two outputs of an `EvidenceModel`.
+class Combined(Method):
+    """The weighted sum of a network and the two outputs of an `EvidenceModel`.
 
     Args:
-        mask, encoder, decoder, loss, step_size, chunk_size, fanouts: of the autoencoder.
-        num_features, folds, hidden_channels, dropout, max_edges, shortlist: of the evidence model.
+        network: a method that is trained by itself.
+        evidence: trained before it.
         evidence_epochs: of the evidence model, each of as many steps as there are folds.
     """
 
-    samplable = True
     shortlists = True
     may_leave_features = True
     stays_on_cpu = True  # but for its network
@@ -82,36 +81,15 @@ class CombinedModel(Method):
     rank_weights: Tensor
     knows_evidence: Tensor
 
-    def __init__(
-        self,
-        mask: Mask,
-        encoder: Encoder,
-        decoder: Decoder,
-        loss: Loss,
-        num_features: int = 0,
-        folds: int = 8,
-        hidden_channels: int = 64,
-        dropout: float = 0.1,
-        max_edges: int = 6000,
-        shortlist: int = 50,
-        evidence_epochs: int = 125,
-        step_size: int | None = None,
-        chunk_size: int = 8192,
-        fanouts: Sequence[int] | None = None,
-    ) -> None:
+    def __init__(self, network: Method, evidence: EvidenceModel, evidence_epochs: int) -> None:
         super().__init__()
-        self.network = MaskedGraphAutoencoder(
-            mask, encoder, decoder, loss, step_size, chunk_size, fanouts
-        )
-        self.evidence = EvidenceModel(
-            num_features, folds, hidden_channels, dropout, max_edges, shortlist
-        )
+        self.network, self.evidence = network, evidence
         self.evidence_epochs = evidence_epochs
         sources = len(PARTS) + len(self.evidence.names)
         self.register_buffer("knows_evidence", torch.tensor(False))
         # Until `settle` the network alone is scored: validation chooses its epoch.
-        self.register_buffer("link_weights", _only(NETWORK, sources))
-        self.register_buffer("rank_weights", _only(NETWORK, sources))
+        self.register_buffer("link_weights", only(NETWORK, sources))
+        self.register_buffer("rank_weights", only(NETWORK, sources))
 
     def place(self, device: torch.device) -> None:
         """Move the network; evidence and weights of the sources stay, and take its scores over."""
@@ -175,7 +153,7 @@ class CombinedModel(Method):
         weights = self.rank_weights if ranking else self.link_weights
         parts: Parts = {}
         if weights.count_nonzero() > weights[NETWORK].count_nonzero():
-            values = encoded.evidence.pairs(pairs)
+            values = encoded.evidence.pairs(pairs[:2])
             for source, is_rank in ((LINK, False), (RANK, True)):
                 if weights[source]:
                     found = self.evidence.output_parts(values, is_rank)
@@ -192,22 +170,28 @@ class CombinedModel(Method):
         """Return the weighted sum [n]; evidence that counts for nothing is not computed."""
         if weights.count_nonzero() == weights[NETWORK].count_nonzero():
             return weights[NETWORK] * self._asked.score_links(encoded.network, pairs)
-        return self._whole(weights, encoded, encoded.evidence.pairs(pairs), pairs)
+        return self._whole(weights, encoded, encoded.evidence.pairs(pairs[:2]), pairs)
 
     def score_tails(self, encoded: EncodedBoth, heads: Tensor, tails: Tensor) -> Tensor:
         """Return the ranking scores [h, n], from one walk for each head."""
         if not heads.numel():
             return torch.empty(0, tails.numel())
-        weights, rows = self.rank_weights, []
+        scores = self._evidence_of_tails(self.rank_weights, encoded, heads, tails)
+        if self.rank_weights[NETWORK]:
+            network = self._asked.score_tails(encoded.network, heads, tails)
+            scores += self.rank_weights[NETWORK] * network
+        return scores
+
+    def _evidence_of_tails(
+        self, weights: Tensor, encoded: EncodedBoth, heads: Tensor, tails: Tensor
+    ) -> Tensor:
+        """Return the weighted sum [h, n] without the network."""
+        rows = []
         for head in heads:
             one = head.view(1).numpy()
             values = torch.from_numpy(encoded.evidence.evidence.tails(one, tails.numpy())[0])
             rows.append(self._weighted(weights, values))
-        scores = torch.stack(rows)
-        if weights[NETWORK]:
-            network = self._asked.score_tails(encoded.network, heads, tails)
-            scores += weights[NETWORK] * network
-        return scores
+        return torch.stack(rows)
 
     def shortlist(self, encoded: EncodedBoth, heads: Tensor) -> Likely:
         """Return likely new tails and their ranking scores."""
@@ -240,25 +224,20 @@ class CombinedModel(Method):
         """Choose the weights of both scores on validation pairs [2, n]; without any, evidence."""
         if not self.knows_evidence:
             return
-        self.link_weights.copy_(_only(LINK, len(self.link_weights)))
-        self.rank_weights.copy_(_only(RANK, len(self.rank_weights)))
-        # A split may have taken a node's last edge, which the graph that is asked about has.
-        degree = torch.bincount(graph.edge_index.flatten(), minlength=graph.num_nodes)
-        positives, negatives = (
-            pairs[:, (degree[pairs] > 0).all(dim=0)] for pairs in (positives, negatives)
-        )
+        self.link_weights.copy_(only(LINK, len(self.link_weights)))
+        self.rank_weights.copy_(only(RANK, len(self.rank_weights)))
+        positives, negatives = (joined(graph, pairs) for pairs in (positives, negatives))
         if min(positives.size(1), negatives.size(1)) < _FEWEST_PAIRS:
             return
         encoded = self.encode(graph)
         edges, others = (self._sources(encoded, pairs) for pairs in (positives, negatives))
-        self.link_weights.copy_(_choose_link(edges, others, self._single_columns))
-        ranked = positives[:, :_RANKED_EDGES]
-        heads = torch.unique(ranked)
+        self.link_weights.copy_(choose_link(edges, others, self._single_columns))
+        heads = torch.unique(positives[:2, :RANKED_EDGES])
         listed = encoded.evidence.evidence.shortlist(heads.numpy(), self.evidence.count)
         pairs = torch.stack([heads[listed.head], torch.from_numpy(listed.tail)])
-        contests = Contests.of(listed, are_among(pairs, positives, graph.num_nodes))
+        contests = Contests.of(listed, are_among(pairs, positives[:2], graph.num_nodes))
         values = self._sources(encoded, pairs, contests.values)
-        self.rank_weights.copy_(_choose_rank(contests, values, self._single_columns))
+        self.rank_weights.copy_(choose_rank(contests, values, self._single_columns))
 
     @property
     def remembers_edges(self) -> bool:
@@ -271,7 +250,7 @@ class CombinedModel(Method):
 
     def _sources(self, encoded: EncodedBoth, pairs: Tensor, values: Tensor | None = None) -> Tensor:
         """Return the sources of a score side by side: [n, 3 + F]."""
-        values = encoded.evidence.pairs(pairs) if values is None else values
+        values = encoded.evidence.pairs(pairs[:2]) if values is None else values
         link, rank = self.evidence.outputs(values)
         network = self._asked.score_links(encoded.network, pairs)
         parts = torch.stack([link, rank, network], dim=1)
@@ -280,11 +259,11 @@ class CombinedModel(Method):
     @property
     def choice(self) -> dict[str, dict[str, float]]:
         """What each score is made of: for ``link`` and ``rank`` the weight of each source."""
+        return {"link": self._named(self.link_weights), "rank": self._named(self.rank_weights)}
+
+    def _named(self, weights: Tensor) -> dict[str, float]:
         names = (*PARTS, *self.evidence.names)
-        return {
-            output: {name: float(w) for name, w in zip(names, weights, strict=True) if w}
-            for output, weights in (("link", self.link_weights), ("rank", self.rank_weights))
-        }
+        return {name: float(w) for name, w in zip(names, weights, strict=True) if w}
 
     def reset_parameters(self) -> None:
         """Draw every parameter anew."""
@@ -292,119 +271,47 @@ class CombinedModel(Method):
         self.evidence.reset_parameters()
 
 
-def _only(source: int, count: int) -> Tensor:
-    weights = torch.zeros(count)
-    weights[source] = 1.0
-    return weights
+def joined(graph: MessageGraph, pairs: Tensor) -> Tensor:
+    """Return the pairs of nodes that both have an edge.
+
+    A split may have taken a node's last edge, which the graph that is asked about has.
+    """
+    degree = torch.bincount(graph.edge_index.flatten(), minlength=graph.num_nodes)
+    return pairs[:, (degree[pairs[:2]] > 0).all(dim=0)]
 
 
-def _choose_link(edges: Tensor, others: Tensor, columns: list[int]) -> Tensor:
-    """Return the weights that best separate edges [n, S] from other pairs [m, S]."""
-    # More pairs would not change the choice, and the bootstrap holds _DRAWS times as many.
-    edges, others = (part[:: 1 + (len(part) - 1) // _MOST_PAIRS] for part in (edges, others))
-    choices = _choices(LINK, _logistic(edges, others), [NETWORK, *columns])
-    generator = Generators(0).fresh("choice")
-    drawn = [_drawn(len(part), generator) for part in (edges, others)]
+class CombinedModel(Combined):
+    """The evidence model beside a masked autoencoder.
 
-    def merit(weights: Tensor) -> tuple[float, Tensor]:
-        scores = [part.double() @ weights.double() for part in (edges, others)]
-        # How often an edge is above another pair, for each edge and for each other pair.
-        ordered = [part.sort().values for part in scores]
-        above = _share_below(ordered[1], scores[0])
-        below = 1 - _share_below(ordered[0], scores[1])
-        whole = float(above.mean())
-        spread = above[drawn[0]].mean(dim=1) + below[drawn[1]].mean(dim=1) - whole
-        return whole, spread
+    Args:
+        mask, encoder, decoder, loss, step_size, chunk_size, fanouts: of the autoencoder.
+        num_features, folds, hidden_channels, dropout, max_edges, shortlist: of the evidence model.
+        evidence_epochs: of the evidence model, each of as many steps as there are folds.
+    """
 
-    return _best(choices, [merit(weights) for weights in choices])
+    samplable = True
 
-
-def _choose_rank(contests: Contests, values: Tensor, columns: list[int]) -> Tensor:
-    """Return the weights by which hidden edges come first on shortlists with sources [n, S]."""
-    if not len(contests.edge):
-        return _only(RANK, values.size(1))
-    choices = _choices(RANK, _softmax(contests, values), [LINK, *columns])
-    drawn = _drawn(len(contests.edge), Generators(0).fresh("choice"))
-
-    def merit(weights: Tensor) -> tuple[float, Tensor]:
-        # Discounted by the logarithm of the rank: whether it is below ten is too rough a measure.
-        gain = 1 / torch.log2(1 + contests.ranks(values @ weights))
-        return float(gain.mean()), gain[drawn].mean(dim=1)
-
-    return _best(choices, [merit(weights) for weights in choices])
-
-
-def _choices(evidence: int, fitted: Tensor, others: list[int]) -> list[Tensor]:
-    """Return what may be scored: the evidence, mixtures with the fitted weights, single sources."""
-    alone = _only(evidence, len(fitted))
-    mixtures = [torch.lerp(alone, fitted, share) for share in _SHARES]
-    return [alone, *mixtures, *(_only(source, len(fitted)) for source in others)]
-
-
-def _best(choices: list[Tensor], merits: list[tuple[float, Tensor]]) -> Tensor:
-    """Return the choice with the largest gain over the first one, less what chance may give."""
-    first, draws_of_first = merits[0]
-    gains = [
-        mean - first - _DOUBT * float((draws - draws_of_first).std()) for mean, draws in merits
-    ]
-    return choices[int(np.argmax(gains))]
-
-
-def _drawn(count: int, generator: torch.Generator) -> Tensor:
-    return torch.randint(count, (_DRAWS, count), generator=generator)
-
-
-def _share_below(ordered: Tensor, values: Tensor) -> Tensor:
-    """Return for each value the share of ``ordered`` below it, ties counting half."""
-    sides = [torch.searchsorted(ordered, values, right=right) for right in (False, True)]
-    return (sides[0] + sides[1]).double() / (2 * max(1, ordered.numel()))
-
-
-def _logistic(edges: Tensor, others: Tensor) -> Tensor:
-    """Fit non-negative weights of the three parts, and an intercept, to edges and other pairs."""
-    x = torch.cat([edges, others])[:, : len(PARTS)].double()
-    y = (torch.arange(len(x)) < len(edges)).double()
-
-    def loss(theta: Tensor) -> Tensor:
-        logits = x @ theta[:-1] + theta[-1]
-        return torch.nn.functional.binary_cross_entropy_with_logits(logits, y)
-
-    return _fitted(loss, [1.0, 0.0, 0.0, 0.0], edges.size(1), bias=True)
-
-
-def _softmax(contests: Contests, values: Tensor) -> Tensor:
-    """Fit non-negative weights of the three parts to edges among their competitors."""
-    x, count = values[:, : len(PARTS)].double(), len(contests.edge)
-    row, listed = contests.rows
-    # Other edges of the same list are no competitors.
-    void = contests.is_edge[listed] & (listed != contests.edge[row])
-    row, listed = row[~void], listed[~void]
-
-    def loss(theta: Tensor) -> Tensor:
-        scores = x @ theta
-        top = torch.full((count,), -torch.inf, dtype=torch.double)
-        top = top.scatter_reduce(0, row, scores[listed].detach(), "amax")
-        shares = (scores[listed] - top[row]).exp()
-        total = torch.zeros(count, dtype=torch.double).index_add(0, row, shares)
-        return (total.log() + top - scores[contests.edge]).mean()
-
-    return _fitted(loss, [0.0, 1.0, 0.0], values.size(1), bias=False)
-
-
-def _fitted(loss: Callable[[Tensor], Tensor], start: list[float], count: int, bias: bool) -> Tensor:
-    """Minimize a loss of the three weights, pulled a little towards ``start``."""
-    from scipy.optimize import minimize  # noqa: PLC0415 - slow to load
-
-    center = torch.tensor(start, dtype=torch.double)
-
-    def objective(at: np.ndarray) -> tuple[float, np.ndarray]:
-        theta = torch.from_numpy(at).requires_grad_()
-        value = loss(theta) + _PENALTY * (theta - center).square().sum()
-        (gradient,) = torch.autograd.grad(value, theta)
-        return float(value.detach()), gradient.numpy()
-
-    bounds = [(0, None)] * len(PARTS) + ([(None, None)] if bias else [])
-    point = minimize(objective, center.numpy(), jac=True, method="L-BFGS-B", bounds=bounds).x
-    weights = torch.zeros(count)
-    weights[: len(PARTS)] = torch.from_numpy(point[: len(PARTS)]).float()
-    return weights if weights.any() else _only(start.index(1.0), count)
+    def __init__(
+        self,
+        mask: Mask,
+        encoder: Encoder,
+        decoder: Decoder,
+        loss: Loss,
+        num_features: int = 0,
+        folds: int = 8,
+        hidden_channels: int = 64,
+        dropout: float = 0.1,
+        max_edges: int = 6000,
+        shortlist: int = 50,
+        evidence_epochs: int = 125,
+        step_size: int | None = None,
+        chunk_size: int = 8192,
+        fanouts: Sequence[int] | None = None,
+    ) -> None:
+        network = MaskedGraphAutoencoder(
+            mask, encoder, decoder, loss, step_size, chunk_size, fanouts
+        )
+        evidence = EvidenceModel(
+            num_features, folds, hidden_channels, dropout, max_edges, shortlist
+        )
+        super().__init__(network, evidence, evidence_epochs)

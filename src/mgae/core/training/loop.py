@@ -95,7 +95,8 @@ def fit(
         graph: the edges to learn from.
         epochs: at most so many.
         patience: epochs without a better score.
-        learning_rate, weight_decay: of Adam.
+        learning_rate: of Adam.
+        weight_decay: of Adam, its L2 penalty.
         clip: largest gradient norm of a module; 0: any.
         schedule: "constant", or "cosine": the rate falls to zero over the epochs.
         eval_every: epochs between two validations.

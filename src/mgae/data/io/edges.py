@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import torch
 from scipy import sparse
 from torch import Tensor
@@ -41,6 +42,7 @@ TARGET_NAMES = frozenset(_TARGETS.split())
 WEIGHT_NAMES = frozenset({"weight", "w"})
 _TIMES = "time timestamp date datetime year day when created created_at ts"
 _TYPES = "type kind relation rel predicate action event interaction"
+_TYPES_PER_HEAD = 10  # so many heads for each value of a column, and it may be a type
 _TIME_NAMES, _TYPE_NAMES = frozenset(_TIMES.split()), frozenset(_TYPES.split())
 
 
@@ -125,12 +127,12 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     Raises:
         GraphError: if a column, an id or a weight is missing or wrong.
     """
-    source, target, weight = edge_columns(table, settings)
     time = find_column(table, "input.time_column", settings.time_column)
     kind = find_column(table, "input.type_column", settings.type_column)
+    about = [find_column(table, "input.edge_features", name) for name in settings.edge_features]
+    source, target, weight = edge_columns(table, settings, {time, kind, *about})
     if kind in (source, target) and kind is not None:
         raise GraphError(f"{table.where}: {table.names[kind]!r} is not the type, but an end")
-    about = [find_column(table, "input.edge_features", name) for name in settings.edge_features]
     if time in (source, target, weight) and time is not None:
         raise GraphError(
             f"{table.where}: {table.names[time]!r} is not the time, but an end or weight"
@@ -145,6 +147,8 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     notes += header_notes(table)
     if settings.header == "auto" and not table.named:
         notes += _doubtful_first_row(table.where, ids)
+    if (source, target, len(table.names)) == (0, 1, 3) and not table.named:
+        notes += _likely_types(table, ids)
     weights = None if weight is None else weights_of(by_number[weight], table)
     edges = EdgeList(table.where, ids, weights)
     if time is not None:
@@ -165,8 +169,12 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     return edges.signed(settings.weights)
 
 
-def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int | None]:
+def edge_columns(
+    table: Table, settings: InputSettings, others: Collection[int | None] = ()
+) -> tuple[int, int, int | None]:
     """Return the numbers of the columns with the source, the target and the weight, if any.
+
+    ``others`` have a use of their own: they are no ends unless the settings say so.
 
     Raises:
         GraphError: if there are too few columns, or not those that were asked for.
@@ -175,7 +183,7 @@ def edge_columns(table: Table, settings: InputSettings) -> tuple[int, int, int |
     weight = find_column(table, "input.weight_column", settings.weight_column, names)
     source = find_column(table, "input.source_column", settings.source_column, SOURCE_NAMES)
     target = find_column(table, "input.target_column", settings.target_column, TARGET_NAMES)
-    free = [n for n in range(len(table.names)) if n not in (source, target, weight)]
+    free = [n for n in range(len(table.names)) if n not in (source, target, weight, *others)]
     source = free.pop(0) if source is None and free else source
     target = free.pop(0) if target is None and free else target
     if source is None or target is None:
@@ -335,6 +343,22 @@ def _ignored_notes(where: str, names: list[str]) -> list[str]:
     ]
     ways = f" ({' and '.join(options)} would read them)" if options else ""
     return [f"{where}: columns ignored: {listed(names, 20)}{ways}"]
+
+
+def _likely_types(table: Table, ids: Ids) -> list[str]:
+    """Return a note if rows without a header may be (head, type, tail), as in knowledge graphs."""
+    heads, types = (np.unique(codes) for codes in ids.codes)
+    if _TYPES_PER_HEAD * len(types) > len(heads) or np.isin(types, heads).any():
+        return []
+    (third,) = table.read([2], [2])
+    if all(is_number(text) for text in third.slice(0, 10).to_pylist()):
+        return []
+    if pc.count_distinct(third).as_py() <= len(types):
+        return []
+    return [
+        f"{table.where}: column 2 has {len(types)} values only: if these are types of edges from "
+        "column 1 to column 3, add --type-column 2"
+    ]
 
 
 def _doubtful_first_row(where: str, ids: Ids) -> list[str]:

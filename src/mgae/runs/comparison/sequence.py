@@ -19,7 +19,8 @@ from mgae.runs.comparison.value import Comparison, Row
 from mgae.runs.config import RunConfig
 from mgae.runs.folders import check_free, read_json
 from mgae.runs.layering import as_table
-from mgae.runs.observing import Observer
+from mgae.runs.observer import Observer
+from mgae.runs.parallel import as_they_come
 from mgae.runs.pictures import save
 from mgae.runs.presets import paper_config
 
@@ -32,6 +33,7 @@ def compare(
     methods: Sequence[str] = (),
     out: str | Path | None = None,
     observer: Observer | None = None,
+    jobs: int = 1,
     **given: Any,
 ) -> Comparison:
     """Train methods side by side on one graph.
@@ -45,6 +47,8 @@ def compare(
         out: a directory; the same one again continues with what is missing. Without it, a folder
             below ``runs/`` that is named after the graph and the task.
         observer: receives the progress.
+        jobs: methods at the same time, each in a process of its own and with its share of the
+            cores; seconds and memory are then those of a busy machine.
         given: settings for all of them, as for `RunConfig`.
 
     Raises:
@@ -62,12 +66,16 @@ def compare(
     opened = _opened(configs[0], observer)
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "asked.json", asked)
-    comparison = Comparison((), folder)
-    for index, config in enumerate(configs):
-        observer.on_cell(config.method.kind, index, len(configs))
-        row = _row(config, folder, opened, observer)
-        comparison = Comparison((*comparison.rows, row), folder)
+    rows: dict[int, Row] = {}
+    calls = [(config, folder, opened, observer if jobs == 1 else None) for config in configs]
+    observer.on_cell(configs[0].method.kind, 0, len(configs))
+    for place, row in as_they_come(_row, calls, jobs):
+        rows[place] = row
+        comparison = Comparison(tuple(rows[number] for number in sorted(rows)), folder)
         write(comparison)
+        if len(rows) < len(configs):
+            following = next(number for number in range(len(configs)) if number not in rows)
+            observer.on_cell(configs[following].method.kind, len(rows), len(configs))
     if not comparison.has_figures:
         raise UnsupportedError(f"no method runs on {graph}: {comparison.rows[0].refused}")
     save(picture(comparison), folder / "comparison")
@@ -140,10 +148,10 @@ def _asked_in(folder: Path) -> Any:
     return read_json(file) if file.is_file() else None
 
 
-def _row(config: RunConfig, folder: Path, graph: Data, observer: Observer) -> Row:
+def _row(config: RunConfig, folder: Path, graph: Data, observer: Observer | None) -> Row:
     name = config.method.kind
     try:
-        cell = run_cell(config, folder / "cells" / name, graph, observer)
+        cell = run_cell(config, folder / "cells" / name, graph, observer or Observer())
         return Row(config, trains(name), cell)
     except RunDirectoryError:
         raise  # what is stored is damaged: this says nothing about the method

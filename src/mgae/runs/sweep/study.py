@@ -26,7 +26,7 @@ from mgae.runs.config import RunConfig
 from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.folders import check_free, read_json
 from mgae.runs.layering import merge
-from mgae.runs.observing import Observer
+from mgae.runs.observer import Observer
 from mgae.runs.parallel import as_they_come
 from mgae.runs.pipeline import seed_configs
 from mgae.runs.presets import paper_config

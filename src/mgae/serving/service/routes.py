@@ -20,7 +20,9 @@ from mgae.serving.service.guard import segment_text
 from mgae.serving.service.problems import documented
 from mgae.serving.service.served import Runs, Served
 
-Text = Annotated[str, Query(max_length=shapes.MOST_ID_LENGTH, description="a part of an id")]
+Text = Annotated[
+    str, Query(max_length=shapes.MOST_ID_LENGTH, description="a part of an id or title")
+]
 Some = Annotated[int, Query(ge=1, le=shapes.MOST_SUGGESTIONS, description="how many at most")]
 Id = Annotated[
     str,

@@ -1,46 +1,82 @@
-// Ties the map, the search and the panel together; the address says which node is chosen.
-import { get, hashOf, idIn, pathOf } from "./api.js";
+// Ties the map, the search and the panel together; the address says what is looked at.
+import { element, get, hashOf, lookedAt, ofRun, run } from "./api.js";
+import { ComparePage } from "./compare.js";
+import { Legend } from "./legend.js";
 import { NodeMap } from "./map.js";
-import { Panel } from "./panel.js";
+import { NewcomerPage } from "./newcomer.js";
+import { NodePage } from "./node.js";
+import { overview } from "./overview.js";
 import { Search } from "./search.js";
 
 const at = (id) => document.getElementById(id);
-const go = (id) => { location.hash = hashOf(id); };
+const go = (hash) => { location.hash = hash; };
+const chooseNode = (id) => go(hashOf(id));
 
-const map = new NodeMap(at("map"), at("tip"), go);
-const panel = new Panel(at("panel"), map);
-new Search(at("search"), at("suggestions"), go);
+const map = new NodeMap(at("map"), at("tip"), chooseNode);
+const legend = new Legend(at("legend"), map, () => page?.lists.forEach((list) => list.render()));
+new Search(at("search"), at("suggestions"), chooseNode);
 window.mgae = { map }; // for the tests, and for the curious
+const k = { recommended: 10, similar: 10 };
 let info;
+let page = null;
 let about = "This method has no embeddings, so there is no map.";
 let latest = 0;
 
+// New content, looked at from its beginning and read from there by those who listen.
+function fill(...children) {
+  at("panel").replaceChildren(...children.filter(Boolean));
+  at("panel").scrollTop = 0;
+  scrollTo({ top: 0 });
+  at("panel").focus({ preventScroll: true });
+}
+
+function failed(title, error) {
+  map.select(null);
+  fill(
+    element("h1", {}, title),
+    element("p", { class: "problem", role: "alert" }, error.message),
+    element("p", {}, element("a", { href: "#" }, "Back to the overview")),
+  );
+}
+
+const pages = {
+  node: () => new NodePage(map, info, k),
+  pair: () => new ComparePage(map, go),
+  new: () => new NewcomerPage(map, info),
+};
+
+const notes = {
+  node: "solid: neighbors · dashed: recommended",
+  pair: "solid: neighbors in common · dashed: the pair",
+  new: "",
+};
+
 async function show() {
-  const id = idIn(location.hash);
+  const { kind, ids } = lookedAt(location.hash);
   const turn = ++latest;
-  document.title = `${id ?? info.graph} · mgae`;
-  if (id === null) {
+  document.title = `${kind === "node" ? ids[0] : info.graph} · mgae`;
+  if (kind === "overview") {
+    page = null;
     map.select(null);
     at("map-note").textContent = about;
-    return panel.overview(info);
+    at("panel").replaceChildren(...overview(info).filter(Boolean));
+    return;
   }
-  const waiting = setTimeout(() => panel.waiting(id), 200);
+  const title = ids.filter(Boolean).join(" and ") || "A new node";
+  const wait = () => at("panel").replaceChildren(element("h1", {}, title), element("p", { class: "soft" }, "One moment…"));
+  const waiting = setTimeout(wait, 200);
+  const next = pages[kind]();
   try {
-    const [node, recommended, similar] = await Promise.all([
-      get(pathOf(id)),
-      get(pathOf(id, "/recommendations?k=10")),
-      info.embedding_width === null ? null : get(pathOf(id, "/similar?k=10")),
-    ]);
+    await next.load(...ids);
     clearTimeout(waiting);
-    if (turn !== latest) return; // another node was chosen meanwhile
-    panel.node(node, recommended, similar && similar.similar);
-    map.select(node.node, node.neighbors, recommended.recommendations.map((link) => link.node));
-    if (map.count) at("map-note").textContent = "solid: neighbors · dashed: recommended";
+    if (turn !== latest) return; // something else was chosen meanwhile
+    page = next;
+    page.draw();
+    fill(...page.children);
+    if (map.count) at("map-note").textContent = notes[kind];
   } catch (error) {
     clearTimeout(waiting);
-    if (turn !== latest) return;
-    map.select(null);
-    panel.failed(id, error);
+    if (turn === latest) failed(title, error);
   }
 }
 
@@ -48,20 +84,33 @@ async function loadMap() {
   if (info.embedding_width === null) return;
   const data = await get("/map");
   map.load(data);
+  legend.load(data);
   const shown = data.nodes.length;
   const sampled = shown < data.total ? ` of ${data.total.toLocaleString("en")}, evenly taken` : "";
   about = `${shown.toLocaleString("en")} nodes${sampled}, by ${data.projection.toUpperCase()} of their embeddings`;
   at("map").setAttribute("aria-label", `Map of ${about}`);
+  for (const tool of document.querySelectorAll(".tools button")) tool.disabled = false;
+}
+
+// Several runs of one service: each has its own address, so that it can be kept.
+async function loadRuns() {
+  const { runs } = await get("/runs");
+  if (runs.length < 2) return;
+  const current = run ?? runs[0].run;
+  const options = runs.map((one) => element("option", { value: one.run, selected: one.run === current ? "" : null }, `${one.run} (${one.method})`));
+  const select = element("select", { id: "run", "aria-label": "Run" }, ...options);
+  select.addEventListener("change", () => { location.href = `/?run=${encodeURIComponent(select.value)}`; });
+  at("runs").append(select);
 }
 
 async function start() {
   try {
     info = await get("/info");
-    panel.worth = info.verdict;
     at("graph-name").textContent = info.graph;
-    await loadMap();
+    at("docs-link").href = ofRun("/docs");
+    await Promise.all([loadMap(), loadRuns()]);
   } catch (error) {
-    return panel.failed("Not available", error);
+    return failed("Not available", error);
   }
   addEventListener("hashchange", show);
   return show();
@@ -70,8 +119,10 @@ async function start() {
 at("zoom-in").addEventListener("click", () => map.zoom(1.5));
 at("zoom-out").addEventListener("click", () => map.zoom(1 / 1.5));
 at("zoom-all").addEventListener("click", () => map.all());
+at("zoom-near").addEventListener("click", () => map.neighborhood());
 addEventListener("keydown", (event) => {
-  if (event.key === "/" && document.activeElement !== at("search")) {
+  const typing = document.activeElement?.matches("input, select, textarea");
+  if (event.key === "/" && !typing) {
     event.preventDefault();
     at("search").focus();
   }

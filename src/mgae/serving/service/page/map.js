@@ -1,20 +1,28 @@
-// The map: dots on a canvas, moved and zoomed by pointer, wheel, fingers and keys.
+// The map: dots on a canvas, with the chosen one, what it is tied to, and names.
+import { Dots } from "./dots.js";
+import { listen } from "./gestures.js";
+import { place } from "./labels.js";
+import { Looks, OTHER } from "./looks.js";
 
 const SCALE = 65535;
 const MARGIN = 36;
 const MOST_ZOOM = 400;
-const CELLS = 64;
+const CELLS = 128;
+const MANY = 20_000; // dots that are drawn coarser while they move
+const STILL = 150; // milliseconds without a movement
+const MOST_NAMED = 12;
 
 export class NodeMap {
   constructor(canvas, tip, pick) {
     Object.assign(this, { canvas, tip, pick, context: canvas.getContext("2d") });
     Object.assign(this, { count: 0, places: new Map(), view: { x: 0.5, y: 0.5, zoom: 1 } });
-    Object.assign(this, { selected: -1, neighbors: [], links: [], hovered: -1, pointers: new Map() });
-    this.frames = 0;
+    Object.assign(this, { names: [], filter: new Set(), frames: 0, labels: [] });
+    this.choose(-1, null);
+    this.hovered = -1;
     new ResizeObserver(() => this.resize()).observe(canvas);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.recolor());
-    this.listen();
-    this.recolor();
+    this.looks = new Looks();
+    listen(this);
   }
 
   load(data) {
@@ -22,10 +30,29 @@ export class NodeMap {
     this.count = data.nodes.length;
     this.x = Float32Array.from(data.x, (value) => value / SCALE);
     this.y = Float32Array.from(data.y, (value) => 1 - value / SCALE);
-    data.nodes.forEach((id, n) => this.places.set(String(id), n));
+    this.places = new Map(data.nodes.map((id, n) => [String(id), n]));
     this.cells = Array.from({ length: CELLS * CELLS }, () => []);
     for (let n = 0; n < this.count; n++) this.cells[this.cell(this.x[n], this.y[n])].push(n);
+    this.dots = new Dots(this.canvas.previousElementSibling, this.x, this.y);
+    this.color(data.group, data.groups);
+  }
+
+  // Color by groups [count], -1 for those of no group; without a filter all of them are shown.
+  color(groups, names) {
+    this.groups = Uint8Array.from(groups, (group) => (group < 0 ? OTHER : group));
+    this.names = names;
+    this.show(new Set());
+  }
+
+  show(filter) {
+    this.filter = filter;
+    this.dots?.order(this.groups, (group) => this.shows(group));
+    this.unhover();
     this.draw();
+  }
+
+  shows(group) {
+    return !this.filter.size || this.filter.has(group);
   }
 
   place(id) {
@@ -36,24 +63,41 @@ export class NodeMap {
     return this.data.titles?.[n] ?? String(this.data.nodes[n]);
   }
 
-  // What is said of a dot: its title, and the attributes that were kept for that.
+  // What is said of a dot: its title, its group, and the attributes that were kept for that.
   about(n) {
     const values = Object.values(this.data.attributes).map((column) => column[n]);
-    return [this.title(n), ...values.filter(Boolean)].join(" · ");
+    const group = this.names[this.groups[n]];
+    return [...new Set([this.title(n), group, ...values])].filter(Boolean).join(" · ");
   }
 
   group(id) {
-    return this.data?.group[this.place(id)] ?? -1;
+    return this.groups?.[this.place(id)] ?? OTHER;
   }
 
   // What is chosen, and what it is tied to; the view moves only if some of it is out of sight.
-  select(id, neighbors = [], links = []) {
-    const known = (ids) => ids.map((other) => this.place(other)).filter((n) => n >= 0);
-    this.selected = id === null ? -1 : this.place(id);
-    this.neighbors = known(neighbors);
-    this.links = known(links);
-    if (this.selected >= 0) this.reveal(this.selected);
+  // Of a pair the other end is one of the links, and the neighbors are tied to both.
+  select(id, neighbors = [], links = [], other = null) {
+    const n = id === null ? -1 : this.place(id);
+    this.choose(n, n < 0 ? null : [this.x[n], this.y[n]], neighbors, links, other);
+    if (n >= 0) this.reveal(n);
     this.draw();
+  }
+
+  // A node that is not on the map stands in the middle of its neighbors.
+  selectNew(neighbors, links) {
+    const ends = this.known(neighbors.length ? neighbors : links);
+    const mean = (values) => ends.reduce((sum, n) => sum + values[n], 0) / ends.length;
+    this.choose(-1, ends.length ? [mean(this.x), mean(this.y)] : null, neighbors, links);
+    this.draw();
+  }
+
+  choose(selected, center, neighbors = [], links = [], other = null) {
+    Object.assign(this, { selected, center, neighbors: this.known(neighbors), links: this.known(links) });
+    this.other = other === null ? -1 : this.place(other);
+  }
+
+  known(ids) {
+    return ids.map((id) => this.place(id)).filter((n) => n >= 0);
   }
 
   reveal(n) {
@@ -72,12 +116,13 @@ export class NodeMap {
     return [(this.width - 2 * MARGIN) * zoom, (this.height - 2 * MARGIN) * zoom];
   }
 
-  screen(n) {
+  at(x, y) {
     const [across, down] = this.scale;
-    return [
-      (this.x[n] - this.view.x) * across + this.width / 2,
-      (this.y[n] - this.view.y) * down + this.height / 2,
-    ];
+    return [(x - this.view.x) * across + this.width / 2, (y - this.view.y) * down + this.height / 2];
+  }
+
+  screen(n) {
+    return this.at(this.x[n], this.y[n]);
   }
 
   resize() {
@@ -91,13 +136,7 @@ export class NodeMap {
   }
 
   recolor() {
-    const style = getComputedStyle(document.documentElement);
-    this.color = (name) => style.getPropertyValue(`--${name}`).trim();
-    this.colors = Array.from({ length: 10 }, (_, n) => this.color(`g${n}`));
-    this.paints = this.colors.map((hex) => {
-      const [red, green, blue] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-      return (blue << 16) | (green << 8) | red;
-    });
+    this.looks = new Looks();
     this.draw();
   }
 
@@ -105,92 +144,63 @@ export class NodeMap {
     this.waiting ??= requestAnimationFrame(() => this.paint());
   }
 
+  // Many dots are drawn coarser on a fine screen until they rest.
+  moves() {
+    if (this.count > MANY && window.devicePixelRatio > 1) {
+      clearTimeout(this.resting);
+      this.resting = setTimeout(() => { this.resting = undefined; this.draw(); }, STILL);
+    }
+    this.unhover();
+    this.draw();
+  }
+
   paint() {
     cancelAnimationFrame(this.waiting);
     this.waiting = undefined;
     if (!this.count || !this.width) return;
-    const quiet = this.selected >= 0;
-    this.paintDots(quiet ? 0.32 : 0.88);
-    if (quiet) this.paintSelected();
-    if (this.hovered >= 0) this.ring(this.hovered, this.radius + 3, this.color("ink"), 1.5);
+    const { width, height, view, looks } = this;
+    const [across, down] = this.scale;
+    const quiet = this.center !== null;
+    this.dots.paint(looks, {
+      width, height, across, down, radius: this.radius, opacity: quiet ? 0.32 : 0.88,
+      ratio: this.resting === undefined ? window.devicePixelRatio || 1 : 1,
+      left: width / 2 - view.x * across, top: height / 2 - view.y * down,
+    });
+    this.context.clearRect(0, 0, width, height);
+    this.labels = [];
+    if (quiet) this.paintChosen();
+    if (this.hovered >= 0) this.ring(...this.screen(this.hovered), this.radius + 3, "ink", 1.5);
     this.frames += 1;
   }
 
   get radius() {
     const crowd = Math.sqrt((this.width * this.height) / Math.max(this.count, 1));
-    return Math.min(7, Math.max(1.6, 0.11 * crowd * Math.sqrt(this.view.zoom)));
+    return Math.min(7, Math.max(this.count > MANY ? 1.3 : 1.6, 0.11 * crowd * Math.sqrt(this.view.zoom)));
   }
 
-  // Dots are written straight into the pixels, which takes a few milliseconds for 20,000 of them
-  // on any machine; where two overlap, the one that covers more of the pixel is seen.
-  paintDots(opacity) {
-    const { canvas, context, view, data } = this;
-    const ratio = window.devicePixelRatio || 1;
-    const { width, height } = canvas;
-    if (this.image?.width !== width || this.image?.height !== height) {
-      this.image = new ImageData(width, height);
-      this.pixels = new Uint32Array(this.image.data.buffer);
-    }
-    this.pixels.fill(0);
-    const { offsets, covers, reach } = this.stamp(this.radius * ratio, width);
-    const alphas = Uint32Array.from(covers, (cover) => Math.round(cover * opacity) << 24);
-    const across = this.scale[0] * ratio;
-    const down = this.scale[1] * ratio;
-    const left = width / 2 - view.x * across;
-    const top = height / 2 - view.y * down;
-    for (let n = 0; n < this.count; n++) {
-      const x = Math.round(this.x[n] * across + left);
-      const y = Math.round(this.y[n] * down + top);
-      if (x < reach || y < reach || x >= width - reach || y >= height - reach) continue;
-      const color = this.paints[data.group[n] < 0 ? 9 : data.group[n]];
-      const middle = y * width + x;
-      for (let k = 0; k < offsets.length; k++) {
-        const place = middle + offsets[k];
-        if (alphas[k] >= (this.pixels[place] & 0xff000000) >>> 0) this.pixels[place] = alphas[k] | color;
-      }
-    }
-    context.putImageData(this.image, 0, 0);
-  }
-
-  // The pixels of a dot around its middle, and how much of each it covers, 0 to 255.
-  stamp(radius, width) {
-    const reach = Math.ceil(radius + 0.5);
-    const offsets = [];
-    const covers = [];
-    for (let y = -reach; y <= reach; y++) {
-      for (let x = -reach; x <= reach; x++) {
-        const cover = Math.min(1, Math.max(0, radius + 0.5 - Math.hypot(x, y)));
-        if (cover > 0) {
-          offsets.push(y * width + x);
-          covers.push(255 * cover);
-        }
-      }
-    }
-    return { offsets: Int32Array.from(offsets), covers, reach };
-  }
-
-  paintSelected() {
-    this.lines(this.neighbors, this.color("link"), 1.2, []);
-    this.lines(this.links, this.color("main"), 1.6, [5, 4]);
+  paintChosen() {
+    const center = this.at(...this.center);
+    this.lines(center, this.neighbors, "link", 1.2, []);
+    this.lines(center, this.links, "main", 1.6, [5, 4]);
+    if (this.other >= 0) this.lines(this.screen(this.other), this.neighbors, "link", 1.2, []);
     for (const n of this.neighbors) this.solid(n, this.radius + 1);
     for (const n of this.links) {
       this.solid(n, this.radius + 1.5);
-      this.ring(n, this.radius + 4, this.color("main"), 1.5);
+      this.ring(...this.screen(n), this.radius + 4, "main", 1.5);
     }
-    this.solid(this.selected, this.radius + 3);
-    this.ring(this.selected, this.radius + 6, this.color("ink"), 2.2);
-    this.label(this.selected);
+    if (this.selected >= 0) this.solid(this.selected, this.radius + 3);
+    this.ring(...center, this.radius + 6, "ink", 2.2);
+    this.paintLabels(center);
   }
 
-  lines(ends, color, width, dash) {
+  lines(from, ends, color, width, dash) {
     const { context } = this;
-    const [x, y] = this.screen(this.selected);
     context.beginPath();
     for (const n of ends) {
-      context.moveTo(x, y);
+      context.moveTo(...from);
       context.lineTo(...this.screen(n));
     }
-    Object.assign(context, { strokeStyle: color, lineWidth: width });
+    Object.assign(context, { strokeStyle: this.looks.color(color), lineWidth: width });
     context.globalAlpha = Math.min(1, Math.max(0.25, 12 / (ends.length + 1)));
     context.setLineDash(dash);
     context.stroke();
@@ -199,33 +209,53 @@ export class NodeMap {
   }
 
   solid(n, radius) {
-    const group = this.data.group[n];
-    this.context.fillStyle = this.colors[group < 0 ? 9 : group];
-    this.context.beginPath();
-    this.context.arc(...this.screen(n), radius, 0, 7);
-    this.context.fill();
+    this.context.fillStyle = this.looks.colors[this.groups[n]];
+    this.looks.mark(this.context, this.groups[n], ...this.screen(n), radius);
   }
 
-  ring(n, radius, color, width) {
-    Object.assign(this.context, { strokeStyle: color, lineWidth: width });
+  ring(x, y, radius, color, width) {
+    Object.assign(this.context, { strokeStyle: this.looks.color(color), lineWidth: width });
     this.context.beginPath();
-    this.context.arc(...this.screen(n), radius, 0, 7);
+    this.context.arc(x, y, radius, 0, 7);
     this.context.stroke();
   }
 
-  label(n) {
+  // The chosen node's name, then those of recommended nodes and of a few neighbors.
+  paintLabels([x, y]) {
+    const ties = [...this.links, ...(this.neighbors.length <= MOST_NAMED ? this.neighbors : [])];
+    const dot = (n, radius) => ({ n, x: this.screen(n)[0], y: this.screen(n)[1], radius });
+    const marked = [
+      { n: this.selected, x, y, radius: this.radius + 7 },
+      ...this.links.map((n) => dot(n, this.radius + 5)),
+      ...this.neighbors.slice(0, 400).map((n) => dot(n, this.radius + 1)),
+    ];
+    const named = marked.filter(({ n }, first) => first === 0 || ties.slice(0, 2 * MOST_NAMED).includes(n));
+    const wanted = named.map((one, first) => this.measured(one, first === 0));
+    this.labels = place(wanted, marked, this.overlays, this.width, this.height);
+    for (const label of this.labels) this.write(label);
+  }
+
+  // What lies over the canvas: a name under it could not be read.
+  get overlays() {
+    const { left, top } = this.canvas.getBoundingClientRect();
+    const boxes = [...this.canvas.parentElement.querySelectorAll("#legend, .tools, #map-note")].map((one) => one.getBoundingClientRect());
+    return boxes.map((box) => ({ left: box.left - left, top: box.top - top, width: box.width, height: box.height }));
+  }
+
+  measured(dot, first) {
+    const name = dot.n < 0 ? "new" : this.title(dot.n);
+    const text = name.length > 40 ? `${name.slice(0, 39)}…` : name;
+    const font = `${first ? "600 14px" : "12.5px"} system-ui, "Noto Sans", "DejaVu Sans", sans-serif`;
+    this.context.font = font;
+    return { ...dot, text, font, width: this.context.measureText(text).width + 4, height: first ? 18 : 16 };
+  }
+
+  write({ text, font, left, top, height }) {
     const { context } = this;
-    const [x, y] = this.screen(n);
-    const id = this.title(n);
-    const text = id.length > 40 ? `${id.slice(0, 39)}…` : id;
-    context.font = '600 14px system-ui, "Noto Sans", "DejaVu Sans", sans-serif';
-    const half = context.measureText(text).width / 2;
-    const middle = Math.min(this.width - half - 8, Math.max(half + 8, x));
-    const base = y - this.radius - 14 < 18 ? y + this.radius + 24 : y - this.radius - 14;
-    Object.assign(context, { strokeStyle: this.color("ground"), lineWidth: 5, lineJoin: "round", textAlign: "center" });
-    context.strokeText(text, middle, base);
-    context.fillStyle = this.color("ink");
-    context.fillText(text, middle, base);
+    Object.assign(context, { font, strokeStyle: this.looks.color("ground"), lineWidth: 4, lineJoin: "round", textAlign: "left", textBaseline: "middle" });
+    context.strokeText(text, left + 2, top + height / 2);
+    context.fillStyle = this.looks.color("ink");
+    context.fillText(text, left + 2, top + height / 2);
   }
 
   // The nearest dot to a point of the canvas, within a finger's width.
@@ -240,7 +270,8 @@ export class NodeMap {
       for (let column = at(u - reach / across); column <= at(u + reach / across); column++) {
         for (const n of this.cells[row * CELLS + column]) {
           const [dx, dy] = [(this.x[n] - u) * across, (this.y[n] - v) * down];
-          if (dx * dx + dy * dy < least) [best, least] = [n, dx * dx + dy * dy];
+          const distance = dx * dx + dy * dy;
+          if (distance < least && this.shows(this.groups[n])) [best, least] = [n, distance];
         }
       }
     }
@@ -252,14 +283,23 @@ export class NodeMap {
     this.canvas.classList.toggle("pointing", n >= 0);
     this.tip.hidden = n < 0;
     if (n >= 0) {
-      const [left, top] = this.screen(n);
+      const [middle, bottom] = this.screen(n);
       this.tip.textContent = this.about(n);
-      Object.assign(this.tip.style, { left: `${left}px`, top: `${top}px` });
+      const half = this.tip.offsetWidth / 2;
+      const left = Math.min(this.width - half - 4, Math.max(half + 4, middle));
+      const below = bottom < 44;
+      this.tip.classList.toggle("below", below);
+      Object.assign(this.tip.style, { left: `${left}px`, top: `${bottom}px` });
     }
     if (n !== this.hovered) {
       this.hovered = n;
       this.draw();
     }
+  }
+
+  unhover() {
+    this.hovered = -1;
+    this.tip.hidden = true;
   }
 
   zoom(factor, x = this.width / 2, y = this.height / 2) {
@@ -269,8 +309,7 @@ export class NodeMap {
     this.view.x += (x - this.width / 2) * (1 / before[0] - 1 / after[0]);
     this.view.y += (y - this.height / 2) * (1 / before[1] - 1 / after[1]);
     this.view.zoom = zoom;
-    this.unhover();
-    this.draw();
+    this.moves();
   }
 
   pan(dx, dy) {
@@ -278,83 +317,25 @@ export class NodeMap {
     const kept = (value) => Math.min(1.2, Math.max(-0.2, value));
     this.view.x = kept(this.view.x - dx / across);
     this.view.y = kept(this.view.y - dy / down);
-    this.unhover();
-    this.draw();
+    this.moves();
   }
 
   all() {
     this.view = { x: 0.5, y: 0.5, zoom: 1 };
-    this.unhover();
-    this.draw();
+    this.moves();
   }
 
-  unhover() {
-    this.hovered = -1;
-    this.tip.hidden = true;
-  }
-
-  listen() {
-    const { canvas } = this;
-    canvas.addEventListener("pointerdown", (event) => this.down(event));
-    canvas.addEventListener("pointermove", (event) => this.move(event));
-    canvas.addEventListener("pointerup", (event) => this.up(event));
-    canvas.addEventListener("pointercancel", (event) => this.pointers.delete(event.pointerId));
-    canvas.addEventListener("pointerleave", () => { this.unhover(); this.draw(); });
-    canvas.addEventListener("keydown", (event) => this.key(event));
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const lines = event.deltaMode === 1 ? 30 : 1;
-      this.zoom(Math.exp(-0.0016 * event.deltaY * lines), event.offsetX, event.offsetY);
-    }, { passive: false });
-  }
-
-  down(event) {
-    this.canvas.setPointerCapture(event.pointerId);
-    this.pointers.set(event.pointerId, [event.offsetX, event.offsetY]);
-    this.moved = this.pointers.size > 1 ? Infinity : 0;
-  }
-
-  move(event) {
-    const at = [event.offsetX, event.offsetY];
-    const before = this.pointers.get(event.pointerId);
-    if (!before) return this.hover(...at, 10);
-    const other = [...this.pointers].find(([id]) => id !== event.pointerId)?.[1];
-    this.pointers.set(event.pointerId, at);
-    this.moved += Math.hypot(at[0] - before[0], at[1] - before[1]);
-    if (this.moved < 4) return;
-    this.canvas.classList.add("dragging");
-    if (other) {
-      const apart = (point) => Math.hypot(point[0] - other[0], point[1] - other[1]) || 1;
-      this.zoom(apart(at) / apart(before), (at[0] + other[0]) / 2, (at[1] + other[1]) / 2);
-      this.pan((at[0] - before[0]) / 2, (at[1] - before[1]) / 2);
-    } else {
-      this.pan(at[0] - before[0], at[1] - before[1]);
-    }
-  }
-
-  up(event) {
-    this.pointers.delete(event.pointerId);
-    this.canvas.classList.remove("dragging");
-    if (this.moved >= 4 || !this.count) return;
-    const reach = event.pointerType === "touch" ? 22 : 10;
-    const n = this.nearest(event.offsetX, event.offsetY, reach);
-    if (n >= 0) this.pick(this.data.nodes[n]);
-  }
-
-  key(event) {
-    const step = 60;
-    const actions = {
-      ArrowLeft: () => this.pan(step, 0),
-      ArrowRight: () => this.pan(-step, 0),
-      ArrowUp: () => this.pan(0, step),
-      ArrowDown: () => this.pan(0, -step),
-      "+": () => this.zoom(1.4),
-      "=": () => this.zoom(1.4),
-      "-": () => this.zoom(1 / 1.4),
-      0: () => this.all(),
-    };
-    if (event.ctrlKey || event.metaKey || event.altKey || !actions[event.key]) return;
-    actions[event.key]();
-    event.preventDefault();
+  // Show the chosen node with all that it is tied to, as large as that goes.
+  neighborhood() {
+    if (this.center === null) return this.all();
+    const members = [...this.neighbors, ...this.links];
+    const spans = [["x", this.width], ["y", this.height]].map(([axis, length], n) => {
+      const values = [this.center[n], ...members.map((m) => this[axis][m])];
+      const [low, high] = [Math.min(...values), Math.max(...values)];
+      return { middle: (low + high) / 2, zoom: (length - 4 * MARGIN) / ((length - 2 * MARGIN) * Math.max(high - low, 1e-4)) };
+    });
+    const zoom = Math.min(MOST_ZOOM, Math.max(0.6, Math.min(...spans.map((span) => span.zoom))));
+    this.view = { x: spans[0].middle, y: spans[1].middle, zoom };
+    return this.moves();
   }
 }

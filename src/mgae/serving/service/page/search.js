@@ -1,11 +1,12 @@
-// The search box with its suggestions: a combobox as the ARIA practices describe it.
+// A box that finds nodes: a combobox as the ARIA practices describe it.
 import { element, get, named } from "./api.js";
 
 const WAIT = 100;
 
 export class Search {
+  // `choose` gets the id, and the title if the node was chosen from the suggestions.
   constructor(input, list, choose) {
-    Object.assign(this, { input, list, choose, found: [], active: -1, asked: null });
+    Object.assign(this, { input, list, choose, found: [], titles: [], active: -1, asked: null });
     input.addEventListener("input", () => this.later());
     input.addEventListener("focus", () => input.value && this.later());
     input.addEventListener("keydown", (event) => this.key(event));
@@ -34,12 +35,11 @@ export class Search {
   }
 
   show(nodes, titles) {
-    this.found = nodes;
+    Object.assign(this, { found: nodes, titles });
     this.active = nodes.length ? 0 : -1;
     if (!nodes.length) return this.say("No node has that in its id or title.");
-    this.list.replaceChildren(
-      ...nodes.map((id, n) => element("li", { role: "option", id: `option-${n}` }, ...named(id, titles[n]))),
-    );
+    const option = (n) => ({ role: "option", id: `${this.list.id}-${n}` });
+    this.list.replaceChildren(...nodes.map((id, n) => element("li", option(n), ...named(id, titles[n]))));
     this.open();
   }
 
@@ -80,7 +80,9 @@ export class Search {
       this.mark();
       event.preventDefault();
     } else if (event.key === "Enter") {
-      this.take(this.list.hidden || this.active < 0 ? this.input.value.trim() : this.found[this.active]);
+      event.preventDefault();
+      if (this.list.hidden || this.active < 0) this.take(this.input.value.trim(), null);
+      else this.take(this.found[this.active], this.titles[this.active]);
     } else if (event.key === "Escape") {
       this.close();
     }
@@ -88,14 +90,25 @@ export class Search {
 
   click(event) {
     const place = [...this.list.children].indexOf(event.target.closest("li"));
-    if (this.found[place] !== undefined) this.take(this.found[place]);
+    if (this.found[place] !== undefined) this.take(this.found[place], this.titles[place]);
   }
 
-  take(id) {
+  take(id, title) {
     if (id === "") return;
     this.input.value = "";
     this.close();
-    this.input.blur();
-    this.choose(id);
+    this.choose(id, title);
   }
+}
+
+// A labeled box of its own; `choose` gets the id, the title and the input.
+export function picker(id, label, choose) {
+  const list = element("ul", { id: `${id}-options`, class: "suggestions", role: "listbox", "aria-label": `${label}: suggestions`, hidden: "" });
+  const input = element("input", {
+    id, type: "search", autocomplete: "off", spellcheck: "false", role: "combobox",
+    "aria-expanded": "false", "aria-controls": list.id, "aria-autocomplete": "list",
+  });
+  new Search(input, list, (node, title) => choose(node, title, input));
+  const box = element("div", { class: "search" }, input, list);
+  return element("div", { class: "field" }, element("label", { for: id }, label), box);
 }

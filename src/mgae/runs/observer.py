@@ -1,4 +1,4 @@
-"""Observers: who is told how a run goes, and what becomes of notes and warnings."""
+"""how a run goes, and what becomes of notes and warnings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from mgae.core.training.loop import EpochRecord
     from mgae.runs.config import RunConfig
+    from mgae.runs.results import SeedResult
 
 LOGGER = logging.getLogger("mgae")
 
@@ -57,6 +58,9 @@ class Observer:
     def on_stage(self, text: str) -> None:
         """Take note that another stage begins that may take a while."""
 
+    def on_result(self, config: RunConfig, result: SeedResult) -> None:
+        """Take note of the figures of a run, its last word."""
+
     def on_end(self) -> None:
         """Take note that all runs are done, or that one has failed."""
 
@@ -90,51 +94,56 @@ def ended(observer: Observer) -> Iterator[None]:
         observer.on_end()
 
 
-class Several(Observer):
-    """Tell several observers; a function among them is called with each epoch's record."""
+class Observers(Observer):
+    """Tells several observers, in turn; a function is called with the record of each epoch."""
 
     def __init__(self, observers: Iterable[Observer | Callable[[EpochRecord], object]]) -> None:
         self.observers = [one if isinstance(one, Observer) else _Called(one) for one in observers]
 
     def on_graph(self, graph: Data) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_graph(graph)
+        for observer in self.observers:
+            observer.on_graph(graph)
 
     def on_cell(self, name: str, index: int, count: int) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_cell(name, index, count)
+        for observer in self.observers:
+            observer.on_cell(name, index, count)
 
     def on_note(self, text: str) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_note(text)
+        for observer in self.observers:
+            observer.on_note(text)
 
     def on_warning(self, text: str) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_warning(text)
+        for observer in self.observers:
+            observer.on_warning(text)
 
     def on_run(self, index: int, config: RunConfig) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_run(index, config)
+        for observer in self.observers:
+            observer.on_run(index, config)
 
     def on_epoch(self, record: EpochRecord) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_epoch(record)
+        for observer in self.observers:
+            observer.on_epoch(record)
 
     def on_stage(self, text: str) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_stage(text)
+        for observer in self.observers:
+            observer.on_stage(text)
+
+    def on_result(self, config: RunConfig, result: SeedResult) -> None:
+        """Pass it on."""
+        for observer in self.observers:
+            observer.on_result(config, result)
 
     def on_end(self) -> None:
         """Pass it on."""
-        for one in self.observers:
-            one.on_end()
+        for observer in self.observers:
+            observer.on_end()
 
 
 class _Called(Observer):

@@ -1,0 +1,1 @@
+"""The documentation site: generated pages, tutorials that are run, links that are checked."""
