@@ -22,13 +22,26 @@ from collections.abc import Iterable
 
 
 class MGAEError(Exception):
-    """A problem that the user can mend; ``exit_code`` is what the command line returns."""
+    """A problem that the user can mend; ``exit_code`` is what the command line returns.
+
+    >>> import mgae
+    >>> try:
+    ...     mgae.open_graph([("ann", "ann"), ("bob", "bob")])
+    ... except mgae.MGAEError as error:
+    ...     print(error)
+    the table has no edges but 2 self-loops
+    """
 
     exit_code = 2
 
 
 class MGAEWarning(UserWarning):
-    """Something that puts a result in doubt, though there is one."""
+    """Something that puts a result in doubt, though there is one.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", MGAEWarning)  # or "error", to stop at the first
+    """
 
 
 class ConfigError(MGAEError):

@@ -47,7 +47,7 @@ class Progress(LogObserver):
 
     def __init__(self, bar: Bar | None = None) -> None:
         self.bar: Bar = bar or (NotebookBar() if in_notebook() else TerminalBar())
-        self.cell, self.monitor, self.best = "", "auc", 0.0
+        self.cell, self.monitor, self.best, self.state = "", "auc", 0.0, ""
 
     def on_cell(self, name: str, index: int, count: int) -> None:
         """Show its name before the run's."""
@@ -62,17 +62,19 @@ class Progress(LogObserver):
     def on_epoch(self, record: EpochRecord) -> None:
         """Advance the bar."""
         self.best = max(self.best, record.score or 0.0)
-        state = f"loss {record.loss:.3f}"
+        self.state = f"loss {record.loss:.3f}"
         if self.monitor != LOSS:
-            state += f", best validation {self.monitor} {self.best:.2f}"
-        self.bar.update(record.epoch, state)
+            self.state += f", best validation {self.monitor} {self.best:.2f}"
+        self.bar.update(record.epoch, self.state)
 
     def on_stage(self, text: str) -> None:
         """Show what takes its time."""
         self.bar.update(None, text)
 
     def on_end(self) -> None:
-        """Remove the bar."""
+        """Let the bar end with what is known of the last epoch."""
+        if self.state:
+            self.bar.update(None, self.state)
         self.bar.close()
 
 

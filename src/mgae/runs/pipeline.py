@@ -117,16 +117,7 @@ def run_opened(
     """Do what `run` does for a graph that `open_graph` gave."""
     if config.task == "nodes":
         require_labels(graph)
-    config, left_out = distributed.from_first(partial(choose_features, config, graph))
-    message = message_graph(config, graph)
-    config, fewer = shortened(config, message)
-    config, changed = distributed.from_first(partial(fitted, config, message))
-    unread = (_unread_types(config, graph), _unread_edge_features(config, message))
-    by_time, sampled = _held_out_by_time(config, graph), _sampled_recall(config, message)
-    notes = (left_out, fewer, changed, *unread, by_time, sampled)
-    for note in notes:
-        if note is not None:
-            observer.on_note(note)
+    config, message = adapted(config, graph, observer)
     if (few := _too_few(config, message)) is not None:
         observer.on_warning(few)
     if (not_hard := _not_hard(config, graph, message)) is not None:
@@ -139,6 +130,23 @@ def run_opened(
         if directory is not None and not isinstance(error, _KEPT):
             directory.discard()
         raise
+
+
+def adapted(config: RunConfig, graph: Data, observer: Observer) -> tuple[RunConfig, MessageGraph]:
+    """Return a configuration that fits a graph and this machine, and what its method sees of it.
+
+    Notes say what was changed, and what of the graph is not read.
+    """
+    config, left_out = distributed.from_first(partial(choose_features, config, graph))
+    message = message_graph(config, graph)
+    config, fewer = shortened(config, message)
+    config, changed = distributed.from_first(partial(fitted, config, message))
+    unread = (_unread_types(config, graph), _unread_edge_features(config, message))
+    by_time, sampled = _held_out_by_time(config, graph), _sampled_recall(config, message)
+    for note in (left_out, fewer, changed, *unread, by_time, sampled):
+        if note is not None:
+            observer.on_note(note)
+    return config, message
 
 
 def _unread_types(config: RunConfig, graph: Data) -> str | None:
@@ -210,6 +218,15 @@ def resume(
 
     On another kind of ``device`` than before the result differs by rounding. The number of ranks
     may be another one too; the result is then that of as many from there on.
+
+    >>> import mgae, tempfile
+    >>> ring = [(node, (node + 1) % 30) for node in range(30)]
+    >>> config = mgae.RunConfig(graph="ring", method="gae", train={"epochs": 1})
+    >>> out = tempfile.TemporaryDirectory()
+    >>> result = mgae.run(config, ring, out.name, mgae.Observer())
+    >>> mgae.resume(out.name, mgae.Observer()).test == result.test  # it was finished already
+    True
+    >>> out.cleanup()
     """
     observer = (observer or LogObserver()) if distributed.is_first() else Observer()
     directory = RunDirectory.open(Path(path))
@@ -234,6 +251,15 @@ def evaluate(
     """Measure a finished run again, from its graph, split and weights.
 
     ``settings`` measure it in another way than when it was trained, ``device`` elsewhere.
+
+    >>> import mgae, tempfile
+    >>> ring = [(node, (node + 1) % 30) for node in range(30)]
+    >>> config = mgae.RunConfig(graph="ring", method="gae", train={"epochs": 1})
+    >>> out = tempfile.TemporaryDirectory()
+    >>> result = mgae.run(config, ring, out.name, mgae.Observer())
+    >>> mgae.evaluate(out.name, mgae.Observer()).test == result.test
+    True
+    >>> out.cleanup()
     """
     observer = (observer or LogObserver()) if distributed.is_first() else Observer()
     directory = RunDirectory.open(Path(path))

@@ -31,11 +31,11 @@ from mgae.data.splits.links import LinkSplit, has_official_split
 from mgae.data.store import save_graph, stored_fields
 from mgae.evaluation.calibration import Calibrations
 from mgae.evaluation.verdict import Verdict
-from mgae.runs import manifest
+from mgae.runs import locking, manifest
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.runs.environment import checked_environment, environment
-from mgae.runs.folders import check_free, remove_remains
+from mgae.runs.folders import check_free, remove_remains, require_empty
 from mgae.runs.locking import lock_folder
 from mgae.runs.results import SeedResult, checked_metrics, seed_result, verdict_of
 
@@ -188,6 +188,13 @@ class RunDirectory:
                 f"the run in {path} is not finished: go on with mgae train --resume {self.path}"
             )
         return RunDirectory(path)
+
+    def save(self, path: Path) -> None:
+        """Copy all of a finished run but checkpoints to another path, its checksums verified."""
+        require_empty(path)
+        self._manifest.verify_folder("")
+        leave_out = shutil.ignore_patterns("checkpoint", locking.NAME)
+        shutil.copytree(self.path, path, ignore=leave_out, dirs_exist_ok=True)
 
     def graph(self) -> Data:
         """The graph that was trained on."""

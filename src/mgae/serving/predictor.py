@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from mgae.core.errors import ConfigError, UnknownName
+from mgae.core.errors import ConfigError, UnknownName, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method, Parts
 from mgae.core.methods.placing import device_of, on_device
@@ -25,6 +25,7 @@ from mgae.core.training.device import (
     device_again,
 )
 from mgae.data.checks import checked
+from mgae.data.datasets.loading import statistics
 from mgae.data.fields import GraphFields, as_data
 from mgae.data.nodetexts import NodeTexts
 from mgae.data.splits.links import joined
@@ -35,10 +36,12 @@ from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.featureuse import message_graph
 from mgae.runs.rundirectory import RunDirectory
+from mgae.runs.texttables import html_table
 from mgae.runs.trial import calibrating
-from mgae.serving.answers import Answers, LinkScores, Recommendation
+from mgae.serving.answers import Answers, LinkScores, Recommendations
 from mgae.serving.candidates import Neighbors
 from mgae.serving.explanations import Explainer, Why
+from mgae.serving.frames import Frames, pairs_of
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
     NewFeatures,
@@ -46,7 +49,7 @@ from mgae.serving.newcomers import (
     require_inductive,
     require_same_features,
 )
-from mgae.serving.nodeindex import NodeIndex, ends_of
+from mgae.serving.nodeindex import NodeIndex
 from mgae.serving.ranker import Ranked, Ranking, best
 
 if TYPE_CHECKING:
@@ -59,7 +62,14 @@ _SCORES_AT_ONCE = 1 << 24
 _MOST_HEADS = 512
 
 
-class Predictor:
+class Saved(Protocol):
+    """What was trained, in files or in memory."""
+
+    def save(self, path: Path) -> None:
+        """Write it as a run directory."""
+
+
+class Predictor(Frames):
     """Embed nodes, score and recommend links; ids in, ids out.
 
     Every node is encoded from all edges of the graph. Nothing changes once it is made, so that
@@ -75,6 +85,14 @@ class Predictor:
         verdict: whether the run's scores are worth using; None where nothing was measured.
 
     It computes on the argument ``device``, as "cuda" or "auto"; without one where the method is.
+
+    >>> import mgae
+    >>> edges = [("ann", "bob"), ("bob", "cat"), ("cat", "ann"), ("cat", "dan"), ("dan", "eve")]
+    >>> predictor = mgae.instant(edges)
+    >>> predictor.recommend("ann", k=2).to_arrow().column_names
+    ['rank', 'node', 'score', 'probability']
+    >>> predictor.score_links([("ann", "dan"), ("ann", "eve")]).logit.shape
+    (2,)
     """
 
     def __init__(
@@ -99,6 +117,7 @@ class Predictor:
         self._message = message_graph(config, graph)
         self._file_notes: list[str] = []
         self.verdict: Verdict | None = None
+        self.run: Saved | None = None
 
     @classmethod
     def load(cls, run_dir: str | Path, run: int = 0, device: Device | None = None) -> Predictor:
@@ -125,8 +144,54 @@ class Predictor:
         verdict = directory.verdict
         bad = [] if verdict is None or not verdict.is_bad else [f"verdict: {verdict.text}"]
         predictor._file_notes = [*directory.notes, *bad]
-        predictor.verdict = verdict
+        predictor.verdict, predictor.run = verdict, directory
         return predictor
+
+    def save(self, path: str | Path) -> None:
+        """Write the run as a directory, which `load` and every command of ``mgae`` read.
+
+        Raises:
+            UnsupportedError: if nothing was trained on this graph: of `instant`, or of `with_new`.
+        """
+        if self.run is None:
+            raise UnsupportedError(
+                "nothing was trained on this very graph, so there is no run to save: save the "
+                "predictor that it was made from, or train with mgae.MGAE().fit(graph)"
+            )
+        self.run.save(Path(path))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the embeddings: ``node_id``, ``title`` if there are any, and a column a number."""
+        matrix = self.embed()
+        named = {} if self.nodes.titles is None else {"title": self.nodes.titles}
+        columns = {f"e{column}": matrix[:, column] for column in range(matrix.shape[1])}
+        return pa.table({"node_id": self.nodes.column, **named, **columns})
+
+    def to_pandas(self) -> Any:
+        """Return the embeddings as a data frame of pandas with the ids as its index."""
+        return super().to_pandas().set_index("node_id")
+
+    def embed_into(self, data: Data) -> Data:
+        """Write the embeddings of a ``Data``'s nodes to its ``z`` [nodes, width], and return it.
+
+        Another graph than that of the run is embedded as by `embed_graph`.
+        """
+        other = checked(data)
+        if list(other.node_ids) != list(self.node_ids):
+            require_inductive(self.method)
+        require_same_features(self.fields, other)
+        data.z = self._asked.embed(message_graph(self.config, other)).detach()
+        return data
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{count:,} {what}" for what, count in statistics(self.fields).items())
+        return f"{type(self).__name__}({self.config.label}: {facts})"
+
+    def _repr_html_(self) -> str:
+        rows = [("run", self.config.label), *statistics(self.fields).items()]
+        if self.verdict is not None:
+            rows.append(("verdict", self.verdict.text))
+        return html_table(["", ""], [*rows, *(("note", note) for note in self.notes)])
 
     @cached_property
     def graph(self) -> Data:
@@ -236,8 +301,8 @@ class Predictor:
         return embedding.numpy().copy()
 
     def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
-        """Return logit and balanced probability of each pair of ids."""
-        ends = [node for pair in pairs for node in ends_of(pair, "a pair")]
+        """Return logit and balanced probability of each pair of ids, or row of a data frame."""
+        ends = [node for pair in pairs_of(pairs) for node in pair]
         return self.score_numbers(self._numbers(ends).view(-1, 2).t())
 
     def score_numbers(self, pairs: Tensor) -> LinkScores:
@@ -254,7 +319,7 @@ class Predictor:
         among: Iterable[Any] | None = None,
         exact: bool | None = None,
         edge_type: str | None = None,
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return the likeliest links of a node, the best first.
 
         Args:
@@ -418,7 +483,7 @@ class Predictor:
         edges: Iterable[tuple[Any, Any]] = (),
         k: int = 10,
         side: Any = None,
-    ) -> dict[Any, list[Recommendation]]:
+    ) -> dict[Any, Recommendations]:
         """Return the likeliest links of each new id to known nodes; arguments as of `embed_new`.
 
         ``side`` names the side of new nodes that have no edges, as the column of a bipartite graph

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -158,7 +159,7 @@ def _add_posts(router: APIRouter) -> None:
         predictor = served.predictor
         features = _features(predictor, asked.nodes)
         rows = _require_finite(predictor.embed_new(features, asked.edges))
-        links: dict[Any, list[Recommendation]] = (
+        links: Mapping[Any, list[Recommendation]] = (
             predictor.recommend_new(features, asked.edges, asked.k, asked.side) if asked.k else {}
         )
         return shapes.EmbeddedNodes(
