@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import torch
 from examples import mgae_in_100_lines
 from examples.mgae_in_100_lines import PlainMGAE
 
+from mgae import DECODERS
 from mgae.core import (
     BCE,
     GCN,
@@ -30,6 +33,43 @@ def seeded() -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         yield
+
+
+EXAMPLES = Path(mgae_in_100_lines.__file__).parent
+SLOW = ("recommend",)  # trains on Cora
+LAST_LINE = {
+    "ask_the_service": r"\[\{'source': 0, .*\}\]",
+    "compare_methods": r"adamic-adar +AUC 6\d\.\d ± .*",
+    "instant_answer": r"33 may know \d+, \d+, \d+",
+    "into_scikit_learn": r"[6-9]\d% right, .*",
+    "own_csv": r"Cosette and \w+ \(\d+%\): .* in common .*",
+    "own_decoder": r"gated +AUC [67]\d\.\d",
+    "own_loop": r"within a block \d\S+ and across -\S+",
+    "recommend": r"my paper → \d+: 0\.\d+",
+    "users_and_items": r"[6-9]\d% of all recommendations .*",
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in LAST_LINE],
+)
+def test_an_example_runs_and_says_what_it_should(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = DECODERS.names()
+    try:
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    finally:
+        for added in set(DECODERS.names()) - set(before):
+            del DECODERS._entries[added]
+    assert re.fullmatch(LAST_LINE[name], capsys.readouterr().out.splitlines()[-1])
+
+
+def test_every_example_is_run() -> None:
+    names = {path.stem for path in EXAMPLES.glob("[a-z]*.py")}
+    assert names == {*LAST_LINE, "mgae_in_100_lines"}
 
 
 def copy_weights(fast: MaskedGraphAutoencoder, plain: PlainMGAE) -> None:

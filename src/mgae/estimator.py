@@ -316,6 +316,10 @@ class MGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         }
         return html_table(["", ""], [*self._changed(), *facts.items()], "MGAE, fitted")
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        # scikit-learn's own is a diagram that says nothing of a fitted model.
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
     def _changed(self) -> list[tuple[str, Any]]:
         usual = {name: one.default for name, one in signature(type(self)).parameters.items()}
         given = self.get_params(deep=False).items()

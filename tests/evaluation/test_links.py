@@ -129,6 +129,19 @@ def test_an_unknown_monitor_is_refused_with_the_known_ones() -> None:
         validator(method, split, "acu")
 
 
+def test_the_mean_of_several_hits_may_pick_the_epoch() -> None:
+    split = split_links(toy_graph(), 0.2, 0.1, seeded())
+    chances = torch.rand(split.val.size(1) + split.val_negatives.size(1), generator=seeded())
+    pairs = torch.cat([split.val, split.val_negatives], dim=1).t().tolist()
+    method = Given(dict(zip(map(tuple, pairs), chances.tolist(), strict=True)))
+    each = [validator(method, split, f"hits@{k}", (1, 2)) for k in (1, 2)]
+    both = validator(method, split, "hits@1+2", (1, 2))
+    assert both is not None
+    assert both() == pytest.approx(sum(one() for one in each if one) / 2)
+    with pytest.raises(UnknownName, match=r"train\.monitor 'hits@1\+3'"):
+        validator(method, split, "hits@1+3", (1, 2))
+
+
 def test_a_method_that_knows_the_answer_gets_a_hundred_and_its_opposite_nothing() -> None:
     split = split_links(toy_graph(), 0.05, 0.1, seeded())
     right = dict.fromkeys(map(tuple, split.test.t().tolist()), 1.0)

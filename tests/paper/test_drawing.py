@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from mgae.paper.document import (
@@ -14,6 +15,7 @@ from mgae.paper.document import (
     TableDocument,
     Unmeasured,
     document,
+    documents,
 )
 from mgae.paper.drawing import picture
 from mgae.paper.plan import table
@@ -54,19 +56,38 @@ def test_the_legend_has_each_color_once_and_the_diamond_where_there_is_one() -> 
     assert legend_of(picture(made("links-planetoid", heuristic))) == [colors[-1]]
 
 
-def test_counts_that_differ_are_apart_and_what_was_not_loaded_is_not_there() -> None:
+def test_table_1_is_a_table_with_differences_in_bold() -> None:
     cora = Counts(nodes=2708, edges=5429, features=None, classes=None)
     rows = [
-        GraphRow.model_construct(name=name, printed=cora, loaded=loaded)
+        GraphRow.model_construct(
+            name=name, printed=cora, loaded=loaded, split=None, printed_split=None
+        )
         for name, loaded in (("cora", cora.model_copy(update={"edges": 5278})), ("ogbl-ppa", None))
     ]
-    nodes, edges = statistics_picture(StatisticsDocument.model_construct(rows=rows)).axes
-    assert [label.get_text() for label in nodes.get_yticklabels()] == ["Cora"]
-    found = [[text.get_text() for text in panel.texts] for panel in (nodes, edges)]
-    assert found == [["+0.00"], ["-2.78"]], "100 · (5278 / 5429 - 1)"
-    (place,) = edges.transData.transform(edges.collections[0].get_offsets())
-    (same,) = edges.transData.transform([[0.0, 0.0]])
-    assert same[0] - place[0] > 50, "pixels"
+    (panel,) = statistics_picture(StatisticsDocument.model_construct(rows=rows)).axes
+    (drawn,) = panel.tables
+    texts = {place: cell.get_text() for place, cell in drawn.get_celld().items()}
+    assert [texts[1, n].get_text() for n in range(5)] == [
+        "Cora",
+        "2,708",
+        "2,708",
+        "5,278",
+        "5,429",
+    ]
+    assert [texts[2, n].get_text() for n in range(3)] == ["ogbl-ppa", "–", "2,708"]
+    assert [place for place, text in texts.items() if text.get_weight() == "bold"] == [(1, 3)]
+
+
+@pytest.mark.parametrize("name", ["links-planetoid", "links-ogb", "mask-ratio"])
+def test_legends_lie_beside_the_data_and_within_the_picture(name: str) -> None:
+    doc = documents(Path("results"))[name]
+    assert isinstance(doc, TableDocument)
+    figure = picture(doc)
+    FigureCanvasAgg(figure).draw()
+    (legend,) = figure.legends
+    box, whole = legend.get_window_extent(), figure.bbox
+    assert whole.x0 <= box.x0 < box.x1 <= whole.x1
+    assert not any(box.overlaps(panel.get_window_extent()) for panel in figure.axes)
 
 
 def test_a_curve_that_is_not_whole_is_left_out() -> None:
@@ -77,8 +98,7 @@ def test_a_curve_that_is_not_whole_is_left_out() -> None:
             row.cells[dataset] = Unmeasured(status="not measured yet")
     panels = {panel.get_title().split()[0]: panel for panel in picture(doc).axes}
     assert list(panels) == ["PubMed", "ogbl-ddi", "Cora"]
-    names = [text.get_text() for text in panels["Cora"].get_legend().get_texts()]
-    assert names == ["MGAE-GCN"]
+    assert panels["Cora"].get_legend_handles_labels()[1] == ["MGAE-GCN"]
 
 
 def test_a_variant_by_itself_is_left_out_and_a_method_is_not() -> None:

@@ -237,7 +237,7 @@ def test_what_is_broken_off_leaves_pages_that_agree(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         reproduce(asked(tmp_path, "raw-features"), Stopped())
-    assert "1 of 42 cells measured" in (tmp_path / "README.md").read_text()
+    assert "1 of 48 cells measured" in (tmp_path / "README.md").read_text()
     assert (tmp_path / "links-planetoid.png").exists()
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
+import io
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 import torch
@@ -17,7 +23,7 @@ from mgae.reporting import write_report
 from tests.serving.test_predictor import named, ran
 
 VOID = {"meta", "link", "br"}
-HTTP = re.compile(r"https?:|src=|@import|url\(|<script|<link")
+HTTP = re.compile(r"https?:|src=|@import|url\(|<link")
 
 
 class Balance(HTMLParser):
@@ -67,7 +73,7 @@ def test_the_page_says_what_the_run_found(run: Path) -> None:
     assert "40 nodes, 120 edges" in said
     for title in ("Loss", "Validation", "ROC", "Precision and recall", "Calibration", "Scores"):
         assert f"<h3>{title}</h3>" in page
-    assert page.count("<svg") == 7
+    assert page.count('role="img"') == 7
     assert page.count('class="line faint"') == 2  # the second seed's loss and validation
     assert "40 nodes, placed by PCA" in said
 
@@ -75,8 +81,32 @@ def test_the_page_says_what_the_run_found(run: Path) -> None:
 def test_it_needs_nobody_else_and_takes_no_id_for_markup(run: Path) -> None:
     page = write_report(run).read_text(encoding="utf-8")
     assert not HTTP.search(page)
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in unescape(page)  # this one, and no other
     assert "<i>1" not in page
     assert "&lt;i&gt;" in page
+
+
+def test_figures_and_links_are_files_too(run: Path) -> None:
+    page = write_report(run).read_text(encoding="utf-8")
+    files = re.findall(r'download="(\w+\.csv)" href="data:text/csv;charset=utf-8,([^"]*)"', page)
+    tables = {name: list(csv.DictReader(io.StringIO(unquote(text)))) for name, text in files}
+    ours = [row for row in tables["figures.csv"] if row["method"] == "mgae gcn"]
+    result = mgae.evaluate(run)
+    assert {row["metric"]: float(row["mean"]) for row in ours} == {
+        name: one.mean for name, one in result.test.items()
+    }
+    assert {row["runs"] for row in ours} == {"2"}
+    assert len(tables["links.csv"]) == page.count('data-name="score"') > 0
+    assert tables["links.csv"][0]["source"].startswith("<i>")
+
+
+def test_each_metric_has_a_line_of_meaning_and_each_node_a_name(run: Path) -> None:
+    page = write_report(run).read_text(encoding="utf-8")
+    assert page.count("how often an edge scores higher than a pair that is none") == 2
+    assert page.count("<use ") == 40
+    assert "<title>&lt;i&gt;7&lt;/i&gt;&amp; · " in page
 
 
 def test_the_same_run_gives_the_same_page_and_changes_nothing_else(run: Path) -> None:
@@ -111,7 +141,7 @@ def test_without_a_validation_there_is_no_figure_of_it(tmp_path: Path) -> None:
 def test_the_map_has_every_edge_of_a_directed_graph_once(tmp_path: Path) -> None:
     data = named(directed=True)
     page = write_report(ran(tmp_path / "run", data)).read_text(encoding="utf-8")
-    drawn = re.search(r'<svg class="map".*?<path[^>]* d="([^"]*)"', page, re.DOTALL)
+    drawn = re.search(r'<path class="edges"[^>]* d="([^"]*)"', page, re.DOTALL)
     assert drawn
     assert drawn[1].count("M") == len({frozenset(e) for e in data.edge_index.t().tolist()})
 

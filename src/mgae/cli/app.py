@@ -23,6 +23,7 @@ from mgae.cli import (
     serving,
     sweeping,
     training,
+    updating,
 )
 from mgae.cli.watching import Interrupted, Terminated, terminable
 from mgae.core.errors import MGAEError, is_out_of_memory
@@ -71,6 +72,7 @@ app.command("embed", rich_help_panel=_ANSWERS)(serving.embed)
 app.command("score", rich_help_panel=_ANSWERS)(serving.score)
 app.command("recommend", rich_help_panel=_ANSWERS)(serving.recommend)
 app.command("similar", rich_help_panel=_ANSWERS)(serving.similar)
+app.command("update", rich_help_panel=_ANSWERS)(updating.update)
 app.command("serve", rich_help_panel=_ANSWERS)(service.serve)
 app.add_typer(graphs.datasets, name="datasets", rich_help_panel=_GRAPHS)
 app.command("prepare", rich_help_panel=_GRAPHS)(preparing.prepare)

@@ -23,7 +23,8 @@ def reproduce(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="datasets, links-planetoid, links-ogb, nodes, mask-ratio or mask-kind.",
+            help="datasets, links-planetoid, links-ogb, nodes, mask-ratio, mask-kind; none of the "
+            "paper's: links-blogcatalog, nodes-blogcatalog.",
         ),
     ] = None,
     datasets: Annotated[
@@ -55,6 +56,20 @@ def reproduce(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting for all, as train.epochs=5."),
     ] = None,
+    search: Annotated[
+        bool,
+        typer.Option(
+            "--search",
+            help="Try the settings that the rows' files list, judged by validation edges alone.",
+        ),
+    ] = False,
+    estimate: Annotated[
+        bool,
+        typer.Option(
+            "--estimate",
+            help="Take two steps of each cell, and print the hours and the memory it will take.",
+        ),
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -64,7 +79,13 @@ def reproduce(
     """
     if name is None:
         raise ConfigError("reproduce needs the NAME of a table (see mgae reproduce -h)")
-    if name == "datasets" and (methods or runs or set_ or jobs > 1 or protocol != "paper"):
+    if estimate and (search or as_json or jobs > 1 or name == "datasets"):
+        raise ConfigError("--estimate trains nothing: leave out --search, --jobs and --json")
+    if search and (runs or set_ or jobs > 1 or as_json or protocol != "paper"):
+        raise ConfigError("--search has settings of its own: leave out all but names and --out")
+    if name == "datasets" and (
+        methods or runs or set_ or search or jobs > 1 or protocol != "paper"
+    ):
         raise ConfigError("datasets trains nothing: leave out all options but --datasets and --out")
     from mgae.paper.running import Request
     from mgae.runs.layering import assignments
@@ -79,10 +100,36 @@ def reproduce(
         jobs=jobs,
         given=assignments(set_ or []),
     )
+    if search:
+        return _search(request, quiet)
+    if estimate:
+        return _estimate(request, quiet)
     made = _made(request, quiet or as_json)
     if as_json:
         return typer.echo(json.dumps(made.to_json(), ensure_ascii=False))
     return _print(made, request.datasets, out)
+
+
+def _estimate(request: Request, quiet: bool) -> None:
+    from mgae.paper.estimating import estimate_page, estimates
+
+    with stoppable("nothing was stored"):
+        made = list(estimates(request, lambda cell: None if quiet else typer.echo(cell, err=True)))
+    typer.echo(estimate_page(made))
+
+
+def _search(request: Request, quiet: bool) -> None:
+    from mgae.paper.searching import search as run
+    from mgae.paper.searching import search_page
+    from mgae.runs.observer import Observer
+
+    class Lines(Observer):
+        def on_note(self, text: str) -> None:
+            if not quiet:
+                typer.echo(text, err=True)
+
+    with stoppable("go on with the same command"):
+        typer.echo(search_page(run(request, Lines())))
 
 
 def _listed(option: str, text: str | None) -> list[str]:

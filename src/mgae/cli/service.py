@@ -7,6 +7,7 @@ import ipaddress
 import os
 import socket
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -151,15 +152,22 @@ def _application(
     from prometheus_client import disable_created_metrics
 
     from mgae.serving.service.application import LOOPBACK, create_app
+    from mgae.serving.service.reloading import Reloader, Watched
     from mgae.serving.service.served import Served, names_of
 
     # Otherwise each route has a second series, with its time of creation.
     disable_created_metrics()  # type: ignore[no-untyped-call]
     torch.set_num_threads(1)  # requests share the cores, not parts of one request
     names = names_of([run.resolve() for run in runs])
-    served = [Served.load(run, number, device, name) for run, name in zip(runs, names, strict=True)]
+    watched = [
+        Watched(run, partial(Served.load, run, number, device, name))
+        for run, name in zip(runs, names, strict=True)
+    ]
+    served = [one.load() for one in watched]
     name = f"[{host}]" if ":" in host else host.lower()
-    return create_app(*served, token=token, hosts=LOOPBACK | {name})
+    app = create_app(*served, token=token, hosts=LOOPBACK | {name})
+    Reloader(app.state.runs, watched, partial(typer.echo, err=True)).start()
+    return app
 
 
 def _say_where(host: str, port: int, token: str | None) -> None:

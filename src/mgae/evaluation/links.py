@@ -18,7 +18,7 @@ from mgae.core.training.distributed import divided
 from mgae.data.splits.links import LinkSplit
 from mgae.evaluation import metrics
 from mgae.evaluation.measured import Measured
-from mgae.evaluation.monitors import LOSS, monitored_rank
+from mgae.evaluation.monitors import LOSS, mean_hits, monitored_rank
 from mgae.evaluation.ranking import MOST_EDGES, candidates, ranking_figures, ranking_metrics
 
 LinkMetric = Callable[[Any, Any], float]
@@ -157,7 +157,10 @@ def validator(
 
     None if ``monitor`` is the training loss, which the loop knows by itself.
     """
-    known = link_metrics(hits_at)
+    known, several = link_metrics(hits_at), mean_hits(monitor)
+    if several is not None and set(several) <= set(hits_at):
+        each = [known[f"hits@{k}"] for k in several]
+        known[monitor] = lambda edges, others: float(np.mean([one(edges, others) for one in each]))
     recalls = [k for k in [monitored_rank(monitor)] if k is not None]
     if monitor == LOSS:
         return None
@@ -183,7 +186,7 @@ def validator(
 def _require_enough_negatives(monitor: str, num_negatives: int) -> None:
     """Refuse hits@K among fewer than K negatives: every epoch would have 100."""
     name, _, k = monitor.partition("@")
-    if name == "hits" and int(k) > num_negatives:
+    if name == "hits" and max(map(int, k.split("+"))) > num_negatives:
         raise ConfigError(
             f"train.monitor is {monitor} and there are {num_negatives:,} negatives to validate on, "
             "so that every epoch would have 100: monitor auc, or raise split.val_ratio"

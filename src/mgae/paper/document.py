@@ -30,14 +30,20 @@ from mgae.runs.presets import Published, published, remark
 from mgae.runs.results import Summary
 from mgae.runs.rundirectory import RunDirectory
 
+_OF_ROW = ("name", "group", "series", "ratio", "trained_as")
 DONE: Final = "done"
 REFUSED: Final = "refused"
 NO_DATA: Final = "data not available"
 NOT_YET: Final = "not measured yet"
-_DISPLAY = {"cora": "Cora", "citeseer": "CiteSeer", "pubmed": "PubMed"}
+_DISPLAY = {
+    "cora": "Cora",
+    "citeseer": "CiteSeer",
+    "pubmed": "PubMed",
+    "blogcatalog": "BlogCatalog",
+}
 # Stored tables say "floor", and are not to change when they are written again.
 Group = Annotated[
-    Literal["baseline", "ours", "extra", "heuristic"],
+    Literal["baseline", "ours", "plus", "extra", "heuristic"],
     BeforeValidator(lambda word: "heuristic" if word == "floor" else word),
     PlainSerializer(lambda word: "floor" if word == "heuristic" else word),
 ]
@@ -56,6 +62,7 @@ class Environment(_Stored):
 
     versions: dict[str, str | None]
     commit: str | None = None
+    code: str | None = None  # cells of before it was stored have none
     platform: str | None = None
     processor: str | None = None
     cores: int | None
@@ -155,13 +162,17 @@ Outcomes = dict[tuple[str, str], Outcome]  # by row and graph
 
 
 class DocumentRow(_Stored):
-    """A row with its outcome on each graph; a point of a curve has a series and a ratio."""
+    """A row with its outcome on each graph; a point of a curve has a series and a ratio.
+
+    A row that is none of the paper's names the ``recipe`` that its settings stand in.
+    """
 
     name: str
     group: Group
     series: str | None
     ratio: float | None
     trained_as: str | None = None
+    recipe: str | None = None
     cells: dict[str, Annotated[Outcome, Field(discriminator="status")]]
 
 
@@ -249,6 +260,11 @@ def source_of(doc: Document) -> str:
     return doc.source + ("" if doc.protocol == "paper" else f", protocol {doc.protocol}")
 
 
+def title_of(doc: Document) -> str:
+    """Return what a table is called, and which one of the paper it is."""
+    return f"{doc.title} (the paper's {source_of(doc)})" if doc.source else doc.title
+
+
 def file_stem(name: str, protocol: str, changed: bool) -> str:
     """Return the name of a table's files; with settings changed by hand it is another table."""
     return name + (f"-{protocol}" if protocol != "paper" else "") + ("-changed" if changed else "")
@@ -297,9 +313,7 @@ def document(
     """Return all rows, with what is known of each cell."""
     rows = [
         DocumentRow(
-            **{
-                key: getattr(row, key) for key in ("name", "group", "series", "ratio", "trained_as")
-            },
+            **{key: getattr(row, key) for key in (*_OF_ROW, *["recipe"] * bool(row.recipe))},
             cells={
                 cell.dataset: _beside_paper(cell, outcomes.get((row.name, cell.dataset)))
                 for cell in cells

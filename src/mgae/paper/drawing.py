@@ -5,7 +5,7 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mgae.paper.document import DocumentRow, Measured, TableDocument, display, source_of
+from mgae.paper.document import DocumentRow, Measured, TableDocument, display, title_of
 from mgae.runs.pictures import (
     HEURISTIC,
     HEURISTICS_LABEL,
@@ -21,6 +21,7 @@ from mgae.runs.results import Summary, heading
 # The color of a row and what the legend calls it, by the row's group.
 _LOOKS = {
     "ours": (LEARNED, "MGAE"),
+    "plus": ("#7b4fa3", "MGAE+"),
     "extra": (LEARNED, "MGAE"),
     "baseline": ("#5b8f5a", "baselines"),
     "heuristic": (HEURISTIC, HEURISTICS_LABEL),
@@ -36,11 +37,11 @@ def picture(doc: TableDocument) -> Figure:
     figure = _canvas([len(some) for some in drawn.values()], curve)
     for panel, (dataset, some) in zip(figure.axes, drawn.items(), strict=True):
         (_curves if curve else _dots)(panel, some, dataset, _metric(doc, dataset))
-    figure.suptitle(f"{doc.title} (the paper's {source_of(doc)})", fontsize=11)
+    figure.suptitle(title_of(doc), fontsize=11)
     if not drawn:
         figure.text(0.5, 0.4, "nothing to compare yet", ha="center")
     elif curve:
-        figure.supxlabel("ω, the share of masked edges (dotted: the paper's choice)", fontsize=9)
+        legend(figure, "ω, the share of masked edges (dotted: the paper's choice)")
     else:
         legend(figure)
     return figure
@@ -101,7 +102,6 @@ def _curves(panel: Axes, rows: list[DocumentRow], dataset: str, metric: str) -> 
     runs, epochs = max(cell.runs for cell in cells), max(max(cell.epochs) for cell in cells)
     counted = f"{runs} run{'s' * (runs > 1)} a point, {epochs} epochs at most"
     panel.set_title(f"{display(dataset)} ({counted})", fontsize=10)
-    panel.legend(fontsize=9)
     grid_lines(panel, "both")
 
 

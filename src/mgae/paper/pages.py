@@ -27,6 +27,7 @@ from mgae.paper.document import (
     read_document,
     source_of,
     stem_of,
+    title_of,
 )
 from mgae.paper.drawing import picture
 from mgae.paper.plan import Cell, Table, printed_statistics
@@ -137,8 +138,7 @@ def draw_results(doc: Document, file: Path) -> None:
 
 def page_of(doc: Document) -> str:
     """Return a table's own page."""
-    title = f"# {doc.title} (the paper's {source_of(doc)})"
-    return f"{title}\n\n{body_of(doc)}\n\n![{doc.title}]({stem_of(doc)}.png)\n"
+    return f"# {title_of(doc)}\n\n{body_of(doc)}\n\n![{doc.title}]({stem_of(doc)}.png)\n"
 
 
 def body_of(doc: Document) -> str:
@@ -195,4 +195,5 @@ def _about(doc: Document) -> str:
     lacking = sum(cell.status == NO_DATA for cell in cells)
     changed = ", settings changed by hand" if doc.changed else ""
     without = f"; for {lacking} the data is not available" if lacking else ""
-    return f"{source_of(doc)}{changed}: {done} of {len(cells)} cells measured{without}"
+    source = source_of(doc) or "not in the paper"
+    return f"{source}{changed}: {done} of {len(cells)} cells measured{without}"

@@ -13,7 +13,7 @@ from mgae.core.errors import ConfigError, UnknownName
 from mgae.registry import METHODS, PARTS
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import merge
-from mgae.runs.presets import paper_config
+from mgae.runs.presets import recipe_config
 
 STATISTICS = "statistics"
 PROTOCOLS = ("paper", "strict")
@@ -24,12 +24,13 @@ class Row:
     """One row of a table; ``series`` and ``ratio`` are a curve's name and the point on it.
 
     ``trained_as`` names the row whose models this one measures again; its own ``settings`` override
-    those of that row.
+    those of that row. ``recipe`` names the experiment file of a row that is none of the paper's.
     """
 
     name: str
     method: str
     encoder: str | None = None
+    recipe: str | None = None
     group: str = "baseline"
     settings: Mapping[str, Any] = field(default_factory=dict)
     only: Sequence[str] = ()
@@ -107,11 +108,12 @@ class Table:
             "evaluation": {"heuristics": ()},
         }
         shared = _applicable(row, given)
-        plain = paper_config(**merge(about, shared))
+        plain = recipe_config(row.recipe, merge(about, shared))
         measured = self._named(row.trained_as).settings if row.trained_as else {}
         own = merge(self.settings.get(dataset, {}), measured, row.settings)
-        config = paper_config(**merge(about, own, shared)) if own else plain
-        return Cell(row, dataset, config, config == plain, self._trained(row, dataset, given, runs))
+        config = recipe_config(row.recipe, merge(about, own, shared)) if own else plain
+        is_papers = config == plain and row.recipe is None
+        return Cell(row, dataset, config, is_papers, self._trained(row, dataset, given, runs))
 
     def _trained(
         self, row: Row, dataset: str, given: Mapping[str, Any], runs: int | None

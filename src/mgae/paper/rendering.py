@@ -23,6 +23,7 @@ from mgae.runs.results import heading
 from mgae.runs.texttables import csv_text, markdown_table
 
 RANKED = ("baseline", "ours")
+PLUS = "plus"  # ours, and none of the paper's rows
 # A mean misses the paper's if it is below by more than this and by more than the paper's spread.
 _MARGIN = 0.3
 
@@ -39,7 +40,7 @@ def _section(doc: TableDocument, dataset: str) -> str:
     heads = ["method"]
     for metric in doc.columns[dataset]:
         heads += [heading(metric), *(["paper", "Δ"] * _has_published(doc, dataset, metric))]
-    lines = [_line(doc, row, dataset) for row in doc.rows_on(dataset, *RANKED, "extra")]
+    lines = [_line(doc, row, dataset) for row in doc.rows_on(dataset, *RANKED, PLUS, "extra")]
     heuristics = [
         [f"*{text}*" if text else "" for text in _line(doc, row, dataset)]
         for row in doc.rows_on(dataset, "heuristic")
@@ -53,11 +54,13 @@ def _section(doc: TableDocument, dataset: str) -> str:
 
 def _line(doc: TableDocument, row: DocumentRow, dataset: str) -> list[str]:
     cell, texts = row.cells[dataset], [row.name]
-    others = [other.cells[dataset] for other in doc.rows_on(dataset, *RANKED)]
+    # The best of the paper's rows stays in bold beside one of ours that is better.
+    rivals = (*RANKED, PLUS) if row.group == PLUS else RANKED
+    others = [other.cells[dataset] for other in doc.rows_on(dataset, *rivals)]
     for metric in doc.columns[dataset]:
         mean, paper = cell.mean(metric), cell.paper_mean(metric)
         best = _best(other.mean(metric) for other in others)
-        texts.append(_bold(cell.text(metric), mean if row.group in RANKED else None, best))
+        texts.append(_bold(cell.text(metric), mean if row.group in rivals else None, best))
         if _has_published(doc, dataset, metric):
             best = _best(other.paper_mean(metric) for other in others)
             text = cell.published.text(metric) if cell.published else "–"
@@ -123,7 +126,9 @@ def _notes(doc: TableDocument) -> list[str]:
     # A model that is measured in two ways was trained once.
     trained = (cell for row, _, cell in doc.cells() if row.trained_as is None)
     measured = [cell for cell in trained if isinstance(cell, Measured)]
-    return ["\n".join(lines)] * bool(lines) + _environment_note(measured)
+    plus = any(row.group == PLUS for row in doc.rows)
+    beside = " among the paper's rows, and what of ours is above it" if plus else ""
+    return ["\n".join(lines)] * bool(lines) + _environment_note(measured, beside)
 
 
 def refused_note(name: str, reason: str) -> str:
@@ -164,13 +169,14 @@ def _untrained(row: DocumentRow, dataset: str, cell: Outcome) -> list[str]:
 
 def _settings_notes(doc: TableDocument) -> list[str]:
     """Return what the experiment files say of settings, if methods are compared here."""
-    if doc.protocol != "paper" or all(row.group != "baseline" for row in doc.rows):
+    if doc.kind != "table" or all(row.group != "baseline" for row in doc.rows):
         return []
     about: dict[str, list[tuple[str, str]]] = {}
     for row, dataset, cell in doc.cells():
-        if doc.kind == "table" and row.group in RANKED and isinstance(cell, Measured):
+        shown = row.group == PLUS or (row.group in RANKED and doc.protocol == "paper")
+        if shown and isinstance(cell, Measured):
             method = (cell.settings or {}).get("method", {}).get("kind", "")
-            if text := note(method, doc.task or "", dataset):
+            if text := note(row.recipe or method, doc.task or "", dataset):
                 about.setdefault(text, []).append((row.name, display(dataset)))
     return [
         f"- {_listed(row for row, _ in cells)} on {_listed(name for _, name in cells)}: {text}"
@@ -183,7 +189,7 @@ def _listed(names: Iterable[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _environment_note(cells: list[Measured]) -> list[str]:
+def _environment_note(cells: list[Measured], beside: str = "") -> list[str]:
     if not cells:
         return []
     hours = sum(sum(cell.seconds) for cell in cells) / 3600
@@ -191,8 +197,8 @@ def _environment_note(cells: list[Measured]) -> list[str]:
         about.text for cell in cells for about in (cell.environment, *cell.other_environments)
     )
     return [
-        "Mean ± standard deviation over the runs, in percent; the best in bold. Measured with "
-        f"{' and '.join(machines)}, {hours:.1f} hours of runs in all."
+        f"Mean ± standard deviation over the runs, in percent; the best in bold{beside}. Measured "
+        f"with {' and '.join(machines)}, {hours:.1f} hours of runs in all."
     ]
 
 

@@ -20,6 +20,7 @@ from mgae.core.errors import (
 )
 from mgae.core.graph import MessageGraph
 from mgae.data.atomic import locked
+from mgae.data.datasets.sources import has_twins
 from mgae.data.opening import open_graph
 from mgae.paper.document import (
     NO_DATA,
@@ -97,8 +98,13 @@ def reproduce(request: Request, observer: TableObserver | None = None) -> TableD
     """
     observer = observer or TableObserver()
     _refuse_other_runs(request.given)
+    if has_twins():
+        raise ConfigError(
+            "MGAE_DATA has drawn twins, whose figures mean nothing: add --estimate, or set it to "
+            "real data"
+        )
     spec = table(request.name, request.protocol)
-    wanted = _chooser(spec, request)
+    wanted = chooser(spec, request)
     cells = spec.cells(request.given, request.runs, wanted)
     chosen = [cell for cell in cells if wanted(cell.row, cell.dataset)]
     pages = TablePages(spec, cells, request.given, request.out)
@@ -148,7 +154,7 @@ def _refuse_other_runs(given: Mapping[str, Any]) -> None:
             raise ConfigError(f"--set {key} would fill the table with other runs: {instead}")
 
 
-def _chooser(spec: Table, request: Request) -> Callable[[Row, str], bool]:
+def chooser(spec: Table, request: Request) -> Callable[[Row, str], bool]:
     """Return whether a row on a graph is asked for, as a function."""
     for name in request.datasets:
         if name not in spec.columns:

@@ -98,15 +98,29 @@ def map_chart(node_map: NodeMap, graph: Data) -> Markup:
     """Draw the nodes as dots in their group's color above some of the edges."""
     width, height = MAP_WIDTH - 2 * _MAP_MARGIN, MAP_HEIGHT - 2 * _MAP_MARGIN
     points = [(_MAP_MARGIN + x * width, _MAP_MARGIN + (1 - y) * height) for x, y in node_map.xy]
-    dot_width = min(12.0, max(4.0, 240 / len(points) ** 0.5))
+    radius = min(6.0, max(2.0, 120 / len(points) ** 0.5))
     order = np.argsort(node_map.groups, kind="stable")
-    shapes = [_edges(node_map, points, graph)] + [
-        svg.dots([points[n] for n in members], f"g{group % (MOST_GROUPS + 1)}", dot_width)
-        for group, members in groupby(order.tolist(), key=lambda n: int(node_map.groups[n]))
-    ]
+    titles = _titles(node_map, graph)
+    shapes = [svg.shapes(radius), _edges(node_map, points, graph)]
+    for group, found in groupby(order.tolist(), key=lambda n: int(node_map.groups[n])):
+        members = list(found)
+        of = [points[n] for n in members], [titles[n] for n in members]
+        shapes.append(svg.marks(*of, group % (MOST_GROUPS + 1)))
     name = f"map of {len(points)} nodes by {node_map.projection.upper()} of their embeddings"
     element = Markup('<svg class="map" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>')
     return element.format(MAP_WIDTH, MAP_HEIGHT, name, Markup("").join(shapes))
+
+
+def _titles(node_map: NodeMap, graph: Data) -> list[str]:
+    """Return what is said of each node: its title or id, its group and its attributes."""
+    texts, said = graph.get("texts"), []
+    for number, group in zip(node_map.nodes.tolist(), node_map.groups.tolist(), strict=True):
+        title = None if texts is None or texts.titles is None else texts.titles[number].as_py()
+        parts = [title or str(graph.node_ids[number])]
+        parts += [node_map.names[group]] if group >= 0 else []
+        parts += [] if texts is None else list(texts.of_node(number).values())
+        said.append(" · ".join(dict.fromkeys(parts)))
+    return said
 
 
 def _edges(node_map: NodeMap, points: list[tuple[float, float]], graph: Data) -> Markup:

@@ -5,8 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
 
 from mgae.core.errors import RunDirectoryError
 from mgae.data.atomic import write_text
@@ -14,6 +18,7 @@ from mgae.data.datasets.loading import statistics
 from mgae.data.ids import counted
 from mgae.evaluation import metrics
 from mgae.evaluation.certainty import Certainty, Intervals
+from mgae.evaluation.meanings import meaning
 from mgae.evaluation.monitors import LOSS
 from mgae.registry import PARTS
 from mgae.reporting import charts
@@ -22,10 +27,14 @@ from mgae.reporting.svg import TEMPLATES
 from mgae.runs.config import RunConfig
 from mgae.runs.results import RunResult, Summary, best_cells, heading
 from mgae.runs.rundirectory import RunDirectory
+from mgae.runs.texttables import csv_text
 from mgae.serving.maps import Projection
+from mgae.serving.templates import source_of
 from mgae.version import __version__
 
 REPORT = "report.html"
+_FOLDER = resources.files("mgae.reporting") / "templates"
+SCRIPT = Markup((_FOLDER / "report.js").read_text(encoding="utf-8"))
 _TASKS = {"links": "link prediction", "nodes": "node classification"}
 _PART_NAMES = {"test": "test", "val": "validation"}
 _COLORS = {"community": "the Louvain community", "cluster": "the k-means cluster"}
@@ -75,7 +84,12 @@ def render(evidence: Evidence) -> str:
         warned=bad,
         sure=result.certainty is not None and bool(result.certainty.intervals),
         metric_names=[heading(name) for name in _columns_of(result)],
+        meanings=[(heading(name), text) for name in _columns_of(result) if (text := meaning(name))],
         figures=_figures(evidence),
+        figures_csv=_as_link(_figures_csv(evidence)),
+        links_csv=_as_link(_links_csv(evidence)),
+        script=SCRIPT,
+        script_source=source_of(SCRIPT),
         facts=_facts(evidence),
         columns=_columns(evidence),
         # By the path as it was given: the graph's file may stand beside it.
@@ -120,7 +134,13 @@ def _tile(evidence: Evidence, metric: str) -> dict[str, Any]:
         best = max(measured, key=lambda name: measured[name][metric].mean)
         beside.append(f"best heuristic: {measured[best][metric].mean:.2f} ({best})")
     std = summary.std if len(summary.values) > 1 else None
-    return {"name": heading(metric), "mean": summary.mean, "std": std, "beside": beside}
+    return {
+        "name": heading(metric),
+        "meaning": meaning(metric),
+        "mean": summary.mean,
+        "std": std,
+        "beside": beside,
+    }
 
 
 def _interval(ends: tuple[float, float]) -> str:
@@ -167,6 +187,42 @@ def _cell(figures: Mapping[str, Summary], metric: str, best: bool, intervals: In
     ends = intervals.get(metric)
     text = str(figures[metric]) if metric in figures else "–"
     return _Cell(text, best, "" if ends is None else _interval(ends))
+
+
+def _figures_csv(evidence: Evidence) -> str:
+    """Return a line for each method and metric, with the ends of its interval."""
+    result = evidence.result
+    certainty = result.certainty or Certainty()
+    rows = [(result.name, result.test, certainty.intervals)]
+    rows += [(name, figures, {}) for name, figures in result.beside.items()]
+    rows += [(n, one, certainty.heuristics.get(n, {})) for n, one in result.heuristics.items()]
+    lines = (
+        {
+            "method": name,
+            "metric": metric,
+            "mean": one.mean,
+            "std": one.std,
+            "runs": len(one.values),
+        }
+        | dict(zip(("low", "high"), ends.get(metric, ()), strict=False))
+        for name, figures, ends in rows
+        for metric, one in figures.items()
+    )
+    return csv_text(["method", "metric", "mean", "std", "runs", "low", "high"], lines)
+
+
+def _links_csv(evidence: Evidence) -> str:
+    columns = ["source", "source_title", "target", "target_title", "score", "probability", "why"]
+    lines = (
+        {**{name: getattr(one, name) for name in columns[:-1]}, "why": one.sentence}
+        for one in evidence.links.links
+    )
+    return csv_text(columns, lines)
+
+
+def _as_link(text: str) -> str:
+    """Return the address of a file that stands in the page itself."""
+    return f"data:text/csv;charset=utf-8,{quote(text)}"
 
 
 def _facts(evidence: Evidence) -> dict[str, str | None]:
@@ -228,10 +284,10 @@ def _map(evidence: Evidence) -> dict[str, Any] | None:
     node_map = evidence.node_map
     if node_map is None:
         return None
-    others = [("g9", "other")] if (node_map.groups < 0).any() else []
+    others = [(9, "other")] if (node_map.groups < 0).any() else []
     return {
         "chart": charts.map_chart(node_map, evidence.graph),
-        "entries": [(f"g{n}", name) for n, name in enumerate(node_map.names)] + others,
+        "entries": list(enumerate(node_map.names)) + others,
         "num_shown": len(node_map.nodes),
         "projection": node_map.projection,
         "colored_by": _COLORS.get(node_map.grouping, "the class"),

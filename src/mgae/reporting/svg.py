@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from mgae.serving.templates import open_templates
+from mgae.serving.templates import group_shapes, open_templates
 
 WIDTH, HEIGHT = 440, 290
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 12, 12, 42
+_DIGIT = 7.8  # wide, on a phone; elsewhere less
+_BESIDE = 29  # what the axis title and the gaps beside a label take
 _DECIMALS = 1
 
 
@@ -82,7 +84,11 @@ class Plot:
     shapes: list[Markup] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.x = Scale(*self.x_range, _LEFT, WIDTH - _RIGHT)
+        self.x_ticks, self.y_ticks = _readable(*self.x_range), ticks(*self.y_range, most=6)
+        # Long labels get the room that they need: none is cut off.
+        left = _BESIDE + _DIGIT * max(len(label(value)) for value in self.y_ticks)
+        right = _DIGIT / 2 * len(label(self.x_ticks[-1]))
+        self.x = Scale(*self.x_range, max(_LEFT, left), WIDTH - max(_RIGHT, right))
         self.y = Scale(*self.y_range, HEIGHT - _BOTTOM, _TOP)
 
     def line(self, xs: Sequence[float], ys: Sequence[float], style: str) -> None:
@@ -119,8 +125,8 @@ class Plot:
             name=name,
             width=WIDTH,
             height=HEIGHT,
-            x_ticks=_readable(*self.x_range),
-            y_ticks=ticks(*self.y_range, most=6),
+            x_ticks=self.x_ticks,
+            y_ticks=self.y_ticks,
         )
         return Markup(text)
 
@@ -128,15 +134,26 @@ class Plot:
         self.shapes.append(Markup(element).format(*values))
 
 
-def dots(points: Sequence[tuple[float, float]], color: str, width: float) -> Markup:
-    """Draw many round dots as one small path: a line of no length with round ends each.
+def marks(points: Sequence[tuple[float, float]], titles: Sequence[str], group: int) -> Markup:
+    """Draw the mark of a group at each point, with a title that is shown under the pointer.
 
-    >>> print(dots([(1, 2), (3, 4.25)], "g0", 5))
-    <path class="dots" style="stroke:var(--g0)" stroke-width="5" d="M1 2h0M3 4.2h0"/>
+    >>> print(marks([(1, 2)], ["Ann"], 0))
+    <g class="marks" style="fill:var(--g0)"><use href="#s0" x="1" y="2"><title>Ann</title></use></g>
     """
-    path = "".join(f"M{coordinate(x)} {coordinate(y)}h0" for x, y in points)
-    element = Markup('<path class="dots" style="stroke:var(--{})" stroke-width="{}" d="{}"/>')
-    return element.format(color, coordinate(width), path)
+    element = Markup('<use href="#s{}" x="{}" y="{}"><title>{}</title></use>')
+    drawn = (
+        element.format(group, coordinate(x), coordinate(y), title)
+        for (x, y), title in zip(points, titles, strict=True)
+    )
+    whole = Markup('<g class="marks" style="fill:var(--g{})">{}</g>')
+    return whole.format(group, Markup("").join(drawn))
+
+
+def shapes(radius: float) -> Markup:
+    """Define the marks of all groups, as palette.css has them."""
+    element = Markup('<path id="s{}" transform="scale({})" d="{}"/>')
+    paths = (element.format(n, coordinate(radius), path) for n, path in enumerate(group_shapes()))
+    return Markup("<defs>{}</defs>").format(Markup("").join(paths))
 
 
 def segments(ends: Sequence[tuple[float, float, float, float]]) -> Markup:
@@ -162,3 +179,4 @@ def percent(share: float) -> str:
 
 TEMPLATES = open_templates("mgae.reporting")
 TEMPLATES.filters |= {"coordinate": coordinate, "label": label, "percent": percent}
+TEMPLATES.globals["shape_paths"] = group_shapes()

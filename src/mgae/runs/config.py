@@ -152,7 +152,7 @@ class RunConfig(Settings):
     @property
     def ranked_by(self) -> str:
         """The link metric that counts: what picks the epoch, or else what the graph is known by."""
-        monitor = self.train.monitor
+        monitor = self.train.monitor.partition("+")[0]  # of several Hits@K the first
         return _dataset(self.graph).get("monitor", "auc") if monitor == LOSS else monitor
 
     def __repr__(self) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ _PACKAGES = (
     "scikit-learn",
     "scikit-learn-intelex",
 )
+
+_LAYERS = ("core", "data", "evaluation", "runs")
 
 
 @dataclass
@@ -53,10 +57,11 @@ def checked_environment(content: Any) -> dict[str, Any]:
 
 
 def environment(seeds: list[int], seconds: list[float], device: str = "cpu") -> dict[str, Any]:
-    """Return versions, hardware, seeds and seconds."""
+    """Return versions, commit and checksum of the code, hardware, seeds and seconds."""
     return {
         "versions": {"python": platform.python_version(), **dict(map(_version, _PACKAGES))},
         "commit": _commit(),
+        "code": code_checksum(),
         "platform": platform.platform(),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
@@ -67,6 +72,21 @@ def environment(seeds: list[int], seconds: list[float], device: str = "cpu") -> 
         "seeds": seeds,
         "seconds": [round(value, 3) for value in seconds],
     }
+
+
+@cache
+def code_checksum() -> str:
+    """Return a short checksum of the code that figures depend on, of a checkout or not.
+
+    These are the layers below the tables: methods, data, evaluation and runs. What experiment files
+    say is left out, since settings are stored by themselves.
+    """
+    package, digest = Path(__file__).parents[1], hashlib.sha256()
+    for layer in _LAYERS:
+        for file in sorted((package / layer).rglob("*.py")):
+            digest.update(f"{file.relative_to(package).as_posix()}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def _version(package: str) -> tuple[str, str | None]:

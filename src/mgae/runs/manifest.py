@@ -27,6 +27,7 @@ _LATER = (
     "calibration.json",
     "embeddings.parquet",
     "environment.json",
+    "updates.json",
 )
 
 
@@ -73,6 +74,12 @@ def finish(folder: Path, metrics: str) -> None:
         first = {}  # its config was read without it, or could not have come here
     present = [name for name in _LATER if (folder / name).exists()]
     _write(folder, {**first, **_sums(folder, present), "metrics.json": _text_sum(metrics)})
+
+
+def renew(folder: Path) -> None:
+    """Write the sums of a finished run's files anew, after all of them were written."""
+    begin(folder, (folder / "config.toml").read_bytes().decode())
+    finish(folder, (folder / "metrics.json").read_bytes().decode())
 
 
 def file_sum(path: Path) -> str:

@@ -17,6 +17,7 @@ from mgae.runs.results import Summary, heading
 
 LEARNED, HEURISTIC, PAPER = "#1f5fa8", "#9a9a9a", "#d9622b"
 HEURISTICS_LABEL = "heuristics: nothing is learned"
+_KIND = 1.9  # inches that one kind takes in a legend
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,18 @@ def separate(panels: Sequence[Axes], learned: int, rows: int) -> None:
             panel.axhline(learned - 0.5, color="#444444", linewidth=0.8)
 
 
-def legend(figure: Figure) -> None:
+def legend(
+    figure: Figure, title: str = "measured: mean and standard deviation, small dots: runs"
+) -> None:
     """Explain below the panels what is drawn in them, each kind once."""
     drawn = (panel.get_legend_handles_labels() for panel in figure.axes)
     kinds = {label: handle for kinds in drawn for handle, label in zip(*kinds, strict=True)}
     figure.legend(
         kinds.values(),
         kinds,
-        title="measured: mean and standard deviation, small dots: runs",
+        title=title,
         loc="outside lower center",
-        ncols=len(kinds),
+        ncols=min(len(kinds), max(1, int(figure.get_figwidth() / _KIND))),
         fontsize=8,
         title_fontsize=8,
         frameon=False,

@@ -281,7 +281,8 @@ def evaluate(
             trial = Trial(config, graph, message, home.split(graph, message), where)
             home.load_weights(trial.method)
             results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
-            if settings is None and (note := _differs(results[-1], stored)) is not None:
+            as_trained = settings is None and not directory.updates()
+            if as_trained and (note := _differs(results[-1], stored)) is not None:
                 observer.on_warning(note)
     return RunResult(whole, tuple(results), directory.path)
 

@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 _FINAL = "final.safetensors"
 _CALIBRATION = "calibration.json"
+_UPDATES = "updates.json"
 _EPOCH = TypeAdapter(EpochRecord)
+_UPDATES_FORM = TypeAdapter(list[dict[str, Any]])
 _CALIBRATIONS: TypeAdapter[Calibrations | None] = TypeAdapter(Calibrations | None)
 _PAIRS = [
     f"{part}{kind}" for part in ("val", "test") for kind in ("", "_negatives", "_hard_negatives")
@@ -131,9 +133,14 @@ class RunDirectory:
     @property
     def notes(self) -> list[str]:
         """What a reader should know of the files."""
+        updates = self.updates()
+        notes = [f"updated after its training: {updates[-1]['text']}"] if updates else []
         if (self.path / manifest.NAME).exists():
-            return []
-        return [f"{self.path} has no checksums, as those of older versions: damage goes unnoticed"]
+            return notes
+        return [
+            *notes,
+            f"{self.path} has no checksums, as those of older versions: damage goes unnoticed",
+        ]
 
     def checkpoints(self, every_seconds: float = 60.0) -> Checkpoints:
         """Return where the training can go on from."""
@@ -267,6 +274,13 @@ class RunDirectory:
         """Whether the result is worth using; None for a run of an older version."""
         return self._read("metrics.json", lambda path: verdict_of(_json(path)))
 
+    @property
+    def expected_auc(self) -> float | None:
+        """The AUC of test edges, or else of validation edges; None where it was not measured."""
+        metrics = self.metrics()
+        measured = [metrics[part]["auc"] for part in ("test", "val") if "auc" in metrics[part]]
+        return measured[0]["mean"] if measured else None
+
     def environment(self) -> dict[str, Any]:
         """Where and how long."""
         return self._read("environment.json", lambda path: checked_environment(_json(path)))
@@ -296,6 +310,16 @@ class RunDirectory:
     def calibrations(self) -> Calibrations | None:
         """What scores mean, as it was written."""
         return self._read(_CALIBRATION, lambda path: _CALIBRATIONS.validate_python(_json(path)))
+
+    def updates(self) -> list[dict[str, Any]]:
+        """What joined the graph after training, each update as it was written; the last is last."""
+        if not (self.path / _UPDATES).exists():
+            return []
+        return self._read(_UPDATES, lambda path: _UPDATES_FORM.validate_python(_json(path)))
+
+    def write_updates(self, updates: list[dict[str, Any]]) -> None:
+        """Write down what has joined the graph after training."""
+        write_json(self.path / _UPDATES, updates)
 
     def write_embeddings(self, graph: Data, embeddings: Tensor) -> None:
         """The embeddings under the user's own ids."""

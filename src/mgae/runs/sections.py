@@ -72,12 +72,20 @@ class TrainSettings(Settings):
         description="optimizer steps of an epoch at most: for graphs whose whole epoch "
         "would take days",
     )
+    average: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="decay of a running mean of the weights (EMA), which is what is validated and "
+        "kept; 0: the weights themselves",
+    )
     chunk_size: int = Field(8192, ge=1, description="pairs the decoder holds at once")
     eval_every: int = Field(1, ge=1, description="epochs between two validations")
     monitor: str = Field(
         "auc",
-        description="what picks the epoch: a validation metric, 'recall@K' among all nodes, "
-        "'ndcg@K' in a bipartite graph, 'hard_mrr' among hard negatives, 'loss'",
+        description="what picks the epoch: a validation metric, 'hits@20+50+100' for the mean of "
+        "several Hits@K of evaluation.hits, 'recall@K' among all nodes, 'ndcg@K' in a bipartite "
+        "graph, 'hard_mrr' among hard negatives, 'loss'",
     )
     max_pairs: int | None = Field(
         None,

@@ -167,6 +167,7 @@ class Trial:
             weight_decay=train.weight_decay,
             clip=train.clip,
             max_steps=train.max_steps,
+            average=train.average,
             schedule=train.schedule,
             budget=self._first_budget,
             eval_every=train.eval_every,
@@ -209,6 +210,7 @@ class Trial:
             weight_decay=train.weight_decay,
             clip=train.clip,
             max_steps=train.max_steps,
+            average=train.average,
             schedule=train.schedule,
             budget=train.budget and max(0.0, train.budget - before.seconds),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,10 @@ from mgae.data.columns.choices import FeatureSettings
 from mgae.data.features import Preparation, features
 from mgae.data.fields import GraphFields
 from mgae.data.ids import Nodes
-from mgae.data.io.noderows import feature_rows
+from mgae.data.io.delimited import OnProgress
+from mgae.data.io.noderows import feature_rows, node_hints
 from mgae.data.io.options import InputSettings
-from mgae.data.io.tables import ArrowTable, arrow_table
+from mgae.data.io.tables import ArrowTable, Table, arrow_table, open_table
 from mgae.serving.nodeindex import NodeIndex, ends_of
 
 if TYPE_CHECKING:
@@ -114,8 +116,20 @@ def _of_rows(given: Mapping[Any, Mapping[str, Any]], graph: Data) -> dict[Any, n
 def _of_frame(frame: Any, graph: Data) -> dict[Any, np.ndarray]:
     """Return a vector for each id, read as a file of the same content would be."""
     source = ArrowTable("the table of new nodes", arrow_table(frame))
+    return _of_table(source, InputSettings(), graph)
+
+
+def features_in_file(
+    path: Path, settings: InputSettings, graph: Data, on_progress: OnProgress
+) -> dict[Any, np.ndarray]:
+    """Return a vector for each id in a file of nodes that has the columns of ``graph``."""
+    table = open_table(path, node_hints(settings), on_progress)
+    return _of_table(table, settings, graph)
+
+
+def _of_table(source: Table, settings: InputSettings, graph: Data) -> dict[Any, np.ndarray]:
     preparing = preparation_of(graph) or FeatureSettings(scale="none")
-    rows = feature_rows(source, InputSettings(), False, preparing.text_columns)
+    rows = feature_rows(source, settings, False, preparing.text_columns)
     nodes = Nodes.of(rows.ids)
     x = features(rows, nodes, "refuse", preparing).x.numpy()
     indices = nodes.positions(rows.ids.texts)[rows.ids.codes[0]]

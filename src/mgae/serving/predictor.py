@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
@@ -40,8 +40,10 @@ from mgae.runs.texttables import html_table
 from mgae.runs.trial import calibrating
 from mgae.serving.answers import Answers, LinkScores, Recommendations
 from mgae.serving.candidates import Neighbors
+from mgae.serving.drift import Drift, drifted, surprise
 from mgae.serving.explanations import Explainer, Why
 from mgae.serving.frames import Frames, pairs_of
+from mgae.serving.joining import Growth, NewEdges, grown
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
     NewFeatures,
@@ -83,6 +85,9 @@ class Predictor(Frames):
         exact_up_to: above so many nodes only candidates are ranked.
         num_candidates: how many of these.
         verdict: whether the run's scores are worth using; None where nothing was measured.
+        growth: what has joined the graph by `updated`; None otherwise.
+        drift: how far the graph has gone from the one of the training; None if it has not.
+        expected_auc: of test edges, in percent; None where it was not measured.
 
     It computes on the argument ``device``, as "cuda" or "auto"; without one where the method is.
 
@@ -118,6 +123,9 @@ class Predictor(Frames):
         self._file_notes: list[str] = []
         self.verdict: Verdict | None = None
         self.run: Saved | None = None
+        self.growth: Growth | None = None
+        self.drift: Drift | None = None
+        self.expected_auc: float | None = None
 
     @classmethod
     def load(cls, run_dir: str | Path, run: int = 0, device: Device | None = None) -> Predictor:
@@ -144,7 +152,10 @@ class Predictor(Frames):
         verdict = directory.verdict
         bad = [] if verdict is None or not verdict.is_bad else [f"verdict: {verdict.text}"]
         predictor._file_notes = [*directory.notes, *bad]
-        predictor.verdict, predictor.run = verdict, directory
+        predictor.verdict, predictor.expected_auc = verdict, directory.expected_auc
+        predictor.run = directory
+        if updates := directory.updates():
+            predictor.drift = Drift.from_json(updates[-1]["drift"])
         return predictor
 
     def save(self, path: str | Path) -> None:
@@ -494,6 +505,37 @@ class Predictor(Frames):
         heads = torch.tensor(list(new.values()), dtype=torch.long)
         ranked = predictor._ranking.exact(heads, k, among=torch.arange(self.num_nodes))
         return dict(zip(new, map(predictor._answers.recommendations, ranked), strict=True))
+
+    def updated(self, edges: Iterable[tuple[Any, Any]] | NewEdges, features: Any = None) -> Self:
+        """Return a predictor for the graph with more edges and nodes, not trained again.
+
+        Its ``drift`` says how far the graph has gone from the one that was trained on, and whether
+        to train again; what is known of this one stays.
+
+        Args:
+            edges: pairs of ids, known or new; each undirected edge once. Known edges are left out.
+            features: of the new nodes, as `embed_new` takes them, where the model reads features.
+
+        Raises:
+            UnsupportedError: if nodes are new and the model has learned a table of its own nodes.
+        """
+        new = edges if isinstance(edges, NewEdges) else NewEdges.of(self.nodes, edges)
+        if new.ids:
+            require_inductive(self.method)
+        reads = self._message.x is not None
+        graph, growth, added = grown(self.fields, self.nodes, new, features, reads)
+        measured = surprise(lambda pairs: self.score_numbers(pairs).logit, self._message, added)
+        after = type(self)(
+            self.method, self.config, graph, self.calibrations, self.exact_up_to,
+            self.num_candidates,
+        )  # fmt: skip
+        after.verdict, after.expected_auc = self.verdict, self.expected_auc
+        after._file_notes, after.growth = self._file_notes, growth
+        trained = statistics(self.fields)["edges"], self.num_nodes
+        if self.drift is not None:
+            trained = self.drift.trained_edges, self.drift.trained_nodes
+        after.drift = drifted(growth, self.drift, trained, measured, self.expected_auc)
+        return after
 
     def _extend(
         self, features: Any, edges: Iterable[tuple[Any, Any]], side: Any

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import re
 from importlib import resources
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -11,6 +14,11 @@ from markupsafe import Markup
 def palette() -> str:
     """Return the style sheet with the groups' colors, light and dark."""
     return (resources.files("mgae.serving") / "palette.css").read_text(encoding="utf-8")
+
+
+def group_shapes() -> list[str]:
+    """Return the path of each group's mark, the last for all other nodes."""
+    return re.findall(r'--s\d: "([^"]+)"', palette())
 
 
 def open_templates(package: str) -> Environment:
@@ -25,3 +33,8 @@ def open_templates(package: str) -> Environment:
     )
     environment.globals["palette"] = Markup(palette())
     return environment
+
+
+def source_of(text: str) -> str:
+    """Return the name of an inline script or style in a Content-Security-Policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

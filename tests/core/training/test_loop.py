@@ -356,3 +356,32 @@ def test_stages_go_on_to_the_same_bits_after_a_break(keep_last: bool) -> None:
     assert resumed[0] == whole[0]
     assert whole[0].best_epoch == (6 if keep_last else 2)
     assert all(torch.equal(resumed[1][key], value) for key, value in whole[1].items())
+
+
+def test_the_running_mean_is_what_is_validated_and_kept() -> None:
+    method, seen = Slide(), []
+
+    def validate() -> float:
+        seen.append(float(method.weight))
+        return float(len(seen))
+
+    fit(method, toy_graph(), validate=validate, epochs=3, learning_rate=0.1, average=0.9)
+    mean, now = 1.0, 1.0
+    for step in (1, 2, 3):
+        now -= 0.1
+        decay = (1 + step) / (10 + step)  # below 0.9 for long
+        mean = decay * mean + (1 - decay) * now
+        assert seen[step - 1] == pytest.approx(mean, abs=1e-5)
+    assert float(method.weight) == pytest.approx(mean, abs=1e-5)
+
+
+def test_the_running_mean_goes_on_after_a_break() -> None:
+    def trained(scores: list[float], epochs: int, checkpoints: InMemory) -> float:
+        method = Slide()
+        scored(method, scores, epochs=epochs, average=0.5, checkpoints=checkpoints)
+        return method.weight.item()
+
+    broken_off = InMemory()
+    whole = trained([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 6, InMemory())
+    assert trained([1.0, 2.0, 3.0], 3, broken_off) != whole
+    assert trained([4.0, 5.0, 6.0], 6, broken_off) == whole

@@ -68,6 +68,10 @@ def test_the_legend_filters_map_and_lists(page: Page, people: Predictor) -> None
     legend.get_by_label("Color by").select_option("town")
     assert legend.locator("li .name").all_inner_texts() == TOWNS
     visit(page, "#node=7", "Person 7")
+    expect(page.locator("[data-group-of='7']")).to_have_text("Linz")
+    legend.get_by_label("Color by").select_option("class")
+    expect(page.locator("[data-group-of='7']")).to_have_text("class 1")
+    legend.get_by_label("Color by").select_option("town")
     legend.get_by_role("button", name="Linz").click()
     expect(legend.get_by_role("button", name="Linz")).to_have_attribute("aria-pressed", "true")
     links = [link.node for link in people.recommend(7, 10)]

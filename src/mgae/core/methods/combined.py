@@ -48,6 +48,7 @@ _WHOLE = {
     "stop": None,
     "budget": None,
     "max_steps": None,
+    "average": 0.0,
 }  # the evidence is trained to the end of its epochs
 _EVIDENCE_SETTINGS = {
     "learning_rate": 0.005,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from statistics import fmean
@@ -82,6 +83,7 @@ def fit(
     eval_every: int = 1,
     budget: float | None = None,
     max_steps: int | None = None,
+    average: float = 0.0,
     validate: Callable[[], float] | None = None,
     generators: Generators | int = 0,
     checkpoints: CheckpointStore | None = None,
@@ -102,6 +104,8 @@ def fit(
         eval_every: epochs between two validations.
         budget: seconds after which no further epoch begins; the schedule follows them too.
         max_steps: of an epoch at most; the rest of it is left out.
+        average: decay of a running mean of the weights, taken after each step; it is what is
+            validated and kept. 0: the weights themselves.
         validate: returns the score that picks the epoch; without it the lowest loss does, and the
             weights are those that its step led to.
         generators: the named generators, or a seed for them.
@@ -133,6 +137,7 @@ def fit(
         "eval_every": eval_every,
         "budget": budget,
         "max_steps": max_steps,
+        "average": average,
     }
     started = time.perf_counter()
     *earlier, last = method.stages(graph, generators)
@@ -215,6 +220,7 @@ def _run_stage(
         settings["budget"],
         settings.get("stop"),
         settings.get("max_steps"),
+        settings.get("average", 0.0),
     )
     saved = distributed.from_first(lambda: None if checkpoints is None else checkpoints.newest())
     if saved is not None:
@@ -302,6 +308,51 @@ class Stepper:
         return value
 
 
+class RunningMean:
+    """An exponential running mean of a method's parameters.
+
+    In the first steps it decays faster, so that the random start is soon forgotten. Statistics of
+    batch norm are those of the weights themselves.
+    """
+
+    def __init__(self, method: Method, decay: float) -> None:
+        self.parameters, self.decay, self.steps = list(method.parameters()), decay, 0
+        self.means = [one.detach().clone() for one in self.parameters]
+
+    def follow(self) -> None:
+        """Move towards the parameters, after a step."""
+        self.steps += 1
+        decay = min(self.decay, (1 + self.steps) / (10 + self.steps))
+        for mean, now in zip(self.means, self.parameters, strict=True):
+            mean.lerp_(now.detach(), 1 - decay)
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Let the method have the means, and its own weights back afterwards."""
+        own = [one.detach().clone() for one in self.parameters]
+        self._put(self.means)
+        try:
+            yield
+        finally:
+            self._put(own)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the means by number, and the count of steps."""
+        means = {str(index): mean.clone() for index, mean in enumerate(self.means)}
+        return {**means, "steps": torch.tensor(self.steps)}
+
+    def restore(self, state: Mapping[str, Tensor]) -> None:
+        """Take the means of `state` back."""
+        self.steps = int(state["steps"])
+        for index, mean in enumerate(self.means):
+            mean.copy_(state[str(index)])
+
+    @torch.no_grad()
+    def _put(self, weights: list[Tensor]) -> None:
+        for one, value in zip(self.parameters, weights, strict=True):
+            one.copy_(value)
+
+
 class State:
     """Everything that changes from epoch to epoch, and its way into a snapshot and back."""
 
@@ -316,11 +367,13 @@ class State:
         budget: float | None = None,
         stop: int | None = None,
         max_steps: int | None = None,
+        average: float = 0.0,
     ) -> None:
         self.method, self.stepper, self.generators = stepper.method, stepper, generators
         self.epochs, self.patience, self.eval_every = epochs, patience, eval_every
         self.keep_last, self.budget, self.stop = keep_last, budget, stop
         self.max_steps = max_steps
+        self.average = RunningMean(self.method, average) if average else None
         self.history: list[EpochRecord] = []
         self.best_epoch, self.best_score = 0, -math.inf
         self.best_weights = _copied(self.method.state_dict())
@@ -360,6 +413,8 @@ class State:
         groups: list[str] = []
         for loss, group in islice(self.method.losses(graph, self.generators), self.max_steps):
             losses.append(self.stepper.step(loss, group))
+            if self.average is not None:
+                self.average.follow()
             groups.append(group)
             if loss.device == CPU:  # elsewhere the question would wait for the device
                 self._check_finite("loss", float(losses[-1]))
@@ -381,11 +436,18 @@ class State:
         """Validate if it is time to, and keep the best weights."""
         epoch = len(self.history) + 1
         due = epoch % self.eval_every == 0 or epoch == self.epochs or self.is_out_of_time
-        score = _agreed(validate()) if validate is not None and due else None
+        with nullcontext() if self.average is None else self.average.in_use():
+            self._judge(epoch, loss, validate if due else None, validate is None)
+
+    def _judge(
+        self, epoch: int, loss: float, validate: Callable[[], float] | None, by_loss: bool
+    ) -> None:
+        """Validate the weights that are in use, if it is time to, and keep the best."""
+        score = None if validate is None else _agreed(validate())
         if score is not None:
             self._check_finite("validation score", score)
         self.history.append(EpochRecord(epoch, loss, score))
-        merit = -loss if validate is None else score
+        merit = -loss if by_loss else score
         if self.keep_last and merit is None:
             merit = self.best_score
         if merit is not None and (merit > self.best_score or self.keep_last):
@@ -401,6 +463,8 @@ class State:
         """Copy all that is needed to go on from here."""
         tensors = {f"best/{key}": value for key, value in self.best_weights.items()}
         tensors |= {f"method/{key}": v for key, v in _copied(self.method.state_dict()).items()}
+        if self.average is not None:
+            tensors |= {f"average/{key}": value for key, value in self.average.state().items()}
         tensors |= {f"generator/{key}": value for key, value in self.generators.state().items()}
         for name, optimizer in self.stepper.optimizers.items():
             for index, values in optimizer.state_dict()["state"].items():
@@ -419,6 +483,8 @@ class State:
         """Take everything back to a snapshot."""
         part = snapshot.part
         self.best_weights = part("best")
+        if self.average is not None:
+            self.average.restore(snapshot.part("average"))
         self.method.load_state_dict(part("method"))
         self.generators.restore(part("generator"))
         for name, optimizer in self.stepper.optimizers.items():

@@ -15,6 +15,7 @@ _READERS = {
     "planetoid": "mgae.data.datasets.planetoid:read_planetoid",
     "ogb-links": "mgae.data.datasets.ogb:read_links",
     "ogb-nodes": "mgae.data.datasets.ogb:read_nodes",
+    "tables": "mgae.data.datasets.plaintables:read_tables",
     "gnn-benchmark": "mgae.data.datasets.gnnbench:read_gnnbench",
 }
 
@@ -34,7 +35,7 @@ def fetch(name: str, on_bytes: OnBytes | None = None) -> Path:
 
 
 def dataset_state(name: str) -> str:
-    """Return ``embedded``, ``cached``, ``mirror`` (in MGAE_DATA) or ``can be fetched``."""
+    """Return ``embedded``, ``cached``, ``mirror`` (MGAE_DATA), ``can be fetched``, ``missing``."""
     source = DATASETS[name].extras.get("source")
     return state(source) if source else "embedded"
 

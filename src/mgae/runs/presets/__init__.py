@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, model_serializer, model_validator
 
@@ -20,6 +20,7 @@ from mgae.runs.config import RunConfig
 from mgae.runs.layering import as_table, merge
 
 _PROTOCOL_SECTIONS = ("split", "evaluation")
+FIRST_SEARCH_SEED = 100  # tables have lower ones
 
 
 class Published(BaseModel):
@@ -62,6 +63,26 @@ class Published(BaseModel):
         return f"{mean:.2f} ± {std:.2f}" if spread else f"{mean:.2f}"
 
 
+class Search(BaseModel):
+    """Settings tried on some graphs; the best mean on validation edges is taken.
+
+    The seeds are none of a table's. ``trials`` are settings by name, over those of the file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    graphs: tuple[str, ...]
+    seeds: tuple[int, ...]
+    metric: str
+    trials: dict[str, dict[str, Any]]
+
+    @model_validator(mode="after")
+    def _apart(self) -> Self:
+        if min(self.seeds) < FIRST_SEARCH_SEED:
+            raise ValueError(f"seeds below {FIRST_SEARCH_SEED} are those of the tables")
+        return self
+
+
 def paper_config(**given: Any) -> RunConfig:
     """Return a configuration with the experiment file's settings below the given ones.
 
@@ -70,8 +91,13 @@ def paper_config(**given: Any) -> RunConfig:
     >>> paper_config(graph="cora", encoder="sage").mask.ratio
     0.7
     """
+    return recipe_config(None, given)
+
+
+def recipe_config(recipe: str | None, given: Mapping[str, Any]) -> RunConfig:
+    """Do the same with the experiment file of a row that is none of the paper's."""
     first = RunConfig(**given)
-    experiment = _experiment(first.method.kind, first.task)
+    experiment = _experiment(recipe or first.method.kind, first.task)
     own = experiment.get("datasets", {}).get(first.graph)
     if own is None:
         return first
@@ -120,10 +146,16 @@ def remark(config: RunConfig) -> str | None:
     return text
 
 
-def note(method: str, task: str, graph: str) -> str | None:
-    """Return what is to be said beside a table of a method's settings on a graph."""
-    notes = _experiment(method, task).get("notes", [])
+def note(recipe: str, task: str, graph: str) -> str | None:
+    """Return what is to be said beside a table of a method's or recipe's settings on a graph."""
+    notes = _experiment(recipe, task).get("notes", [])
     return next((note["text"] for note in notes if graph in note["graphs"]), None)
+
+
+def search_of(recipe: str, task: str) -> Search | None:
+    """Return the settings that are tried for a method or recipe; None: none are."""
+    content = _experiment(recipe, task).get("search")
+    return None if content is None else Search(**content)
 
 
 def _of_encoder(section: str, config: RunConfig) -> Any:

@@ -222,7 +222,8 @@ def _reporter(trial: Any) -> Any:
 
 def metric_of(config: RunConfig) -> str:
     """Return the validation figure that is maximized: the monitor, or AUC where it is none."""
-    return config.train.monitor if config.train.monitor != "loss" else "auc"
+    monitor = config.train.monitor.partition("+")[0]  # of several Hits@K the first
+    return monitor if monitor != "loss" else "auc"
 
 
 def _result(optuna: Any, out: Path, settings: Mapping[str, Any], base: RunConfig) -> Sweep:

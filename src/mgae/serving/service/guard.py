@@ -6,8 +6,6 @@ own words; a client of this service gets every refusal as RFC 9457 has it.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import hmac
 import secrets
 from importlib import resources
@@ -22,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mgae.serving.service.problems import problem
 from mgae.serving.service.shapes import MOST_BYTES
-from mgae.serving.templates import open_templates, palette
+from mgae.serving.templates import open_templates, palette, source_of
 
 _OPEN = ("/health",)
 _BY_QUERY = (b"/node", b"/node/recommendations", b"/node/similar")
@@ -75,7 +73,7 @@ class SignInPage:
         template = open_templates("mgae.serving.service").get_template("sign-in.html")
         self.html = template.render(style=Markup(style), script=Markup(script))
         self.policy = (
-            f"default-src 'none'; script-src {_source(script)}; style-src {_source(style)}; "
+            f"default-src 'none'; script-src {source_of(script)}; style-src {source_of(style)}; "
             "img-src data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'"
         )
 
@@ -119,11 +117,6 @@ class Guard:
             policy = {"Content-Security-Policy": self.sign_in.policy}
             return HTMLResponse(self.sign_in.html, 401, {**challenge, **policy})
         return problem(401, "this needs the header Authorization: Bearer TOKEN", headers=challenge)
-
-
-def _source(text: str) -> str:
-    """Return the name of an inline script or style in a Content-Security-Policy."""
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def _same(given: str, wanted: str) -> bool:

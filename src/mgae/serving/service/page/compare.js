@@ -71,7 +71,7 @@ export class ComparePage {
   table() {
     const names = [...new Set(this.nodes.flatMap((node) => Object.keys(node.attributes)))];
     const row = (name, values) => element("tr", {}, element("th", { scope: "row" }, name), ...values.map((value) => element("td", {}, ...value)));
-    const group = ({ node }) => [this.map.count ? swatch(this.map.group(node)) : "", this.map.names[this.map.group(node)] ?? "–"];
+    const group = ({ node }) => [swatch(this.map.group(node), node), element("span", { "data-group-of": node }, this.map.groupName(node))];
     const heads = this.nodes.map((node) => element("th", { scope: "col" }, element("a", { href: hashOf(node.node) }, node.title ?? String(node.node))));
     return element("table", { class: "beside" },
       element("caption", { class: "unseen" }, "The two nodes beside each other"),

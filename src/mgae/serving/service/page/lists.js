@@ -82,7 +82,7 @@ export class NodeList {
 
   row(row) {
     const cells = this.columns.map((column) => element("td", {}, column.text(row)));
-    const link = element("a", { href: hashOf(row.id) }, swatch(this.map.group(row.id)), element("span", { class: "id" }, ...named(row.id, row.title)));
+    const link = element("a", { href: hashOf(row.id) }, swatch(this.map.group(row.id), row.id), element("span", { class: "id" }, ...named(row.id, row.title)));
     const main = element("tr", {}, element("th", { scope: "row" }, link), ...cells);
     if (!row.below) return [main];
     return [main, element("tr", { class: "reason" }, element("td", { colspan: cells.length + 1 }, ...row.below()))];

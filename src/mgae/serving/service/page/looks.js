@@ -59,16 +59,27 @@ function shapeOf(group, style = getComputedStyle(document.documentElement)) {
   return style.getPropertyValue(`--s${group}`).trim().replaceAll(/^["']|["']$/g, "");
 }
 
-// A group's mark beside a name.
-export function swatch(group) {
+// A group's mark beside a name; that of a node changes with the legend.
+export function swatch(group, node = null) {
   const space = "http://www.w3.org/2000/svg";
   const drawn = document.createElementNS(space, "svg");
   const path = document.createElementNS(space, "path");
   for (const [name, value] of [["viewBox", "-1.5 -1.5 3 3"], ["class", "swatch"], ["aria-hidden", "true"]]) {
     drawn.setAttribute(name, value);
   }
-  path.setAttribute("d", shapeOf(group));
-  path.style.fill = `var(--g${group})`;
   drawn.append(path);
+  if (node !== null) drawn.dataset.node = node;
+  return paint(drawn, group);
+}
+
+function paint(drawn, group) {
+  drawn.firstChild.setAttribute("d", shapeOf(group));
+  drawn.firstChild.style.fill = `var(--g${group})`;
   return drawn;
+}
+
+// All marks of nodes, and the names of their groups, as the map has them now.
+export function repaint(map) {
+  for (const drawn of document.querySelectorAll("svg.swatch[data-node]")) paint(drawn, map.group(drawn.dataset.node));
+  for (const name of document.querySelectorAll("[data-group-of]")) name.textContent = map.groupName(name.dataset.groupOf);
 }

@@ -2,6 +2,7 @@
 import { element, get, hashOf, lookedAt, ofRun, run } from "./api.js";
 import { ComparePage } from "./compare.js";
 import { Legend } from "./legend.js";
+import { repaint } from "./looks.js";
 import { NodeMap } from "./map.js";
 import { NewcomerPage } from "./newcomer.js";
 import { NodePage } from "./node.js";
@@ -13,7 +14,10 @@ const go = (hash) => { location.hash = hash; };
 const chooseNode = (id) => go(hashOf(id));
 
 const map = new NodeMap(at("map"), at("tip"), chooseNode);
-const legend = new Legend(at("legend"), map, () => page?.lists.forEach((list) => list.render()));
+const legend = new Legend(at("legend"), map, () => {
+  page?.lists.forEach((list) => list.render());
+  repaint(map);
+});
 new Search(at("search"), at("suggestions"), chooseNode);
 window.mgae = { map }; // for the tests, and for the curious
 const k = { recommended: 10, similar: 10 };

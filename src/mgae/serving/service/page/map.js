@@ -74,6 +74,10 @@ export class NodeMap {
     return this.groups?.[this.place(id)] ?? OTHER;
   }
 
+  groupName(id) {
+    return this.names[this.group(id)] ?? (this.place(id) < 0 ? "" : "other");
+  }
+
   // What is chosen, and what it is tied to; the view moves only if some of it is out of sight.
   // Of a pair the other end is one of the links, and the neighbors are tied to both.
   select(id, neighbors = [], links = [], other = null) {

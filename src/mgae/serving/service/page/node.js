@@ -35,14 +35,13 @@ export class NodePage {
   get children() {
     const { node, map } = this;
     const shown = map.place(node.node) >= 0;
-    const group = map.names[map.group(node.node)];
     const facts = Object.entries(node.attributes).map(([name, value]) => `${name}: ${value}`);
     // The id, which is the key, where the heading has the title.
     if (node.title) facts.unshift(String(node.node));
     return [
       element("h1", {}, node.title ?? String(node.node)),
       facts.length ? element("p", { class: "soft small", "data-name": "facts" }, facts.join(" · ")) : null,
-      element("p", { class: "soft" }, map.count ? swatch(map.group(node.node)) : null, group ? `${group} · ` : "", count(node.degree, "neighbor")),
+      element("p", { class: "soft" }, ...this.group(), count(node.degree, "neighbor")),
       shown || !map.count ? null : element("p", { class: "soft small" }, "Not among the nodes on the map."),
       element("p", { class: "buttons" },
         shown ? button("Zoom to its neighborhood", () => map.neighborhood()) : null,
@@ -52,6 +51,12 @@ export class NodePage {
       this.alike(),
       ...this.neighbors(),
     ];
+  }
+
+  group() {
+    const { map, node: { node } } = this;
+    if (map.place(node) < 0) return [];
+    return [swatch(map.group(node), node), element("span", { "data-group-of": node }, map.groupName(node)), " · "];
   }
 
   recommendations() {

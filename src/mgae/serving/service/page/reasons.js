@@ -15,6 +15,6 @@ export function reason(why, score) {
 
 export function chips(map, label, name, nodes) {
   const items = nodes.map(({ id, title }) => element("li", {},
-    element("a", { href: hashOf(id), title: title ? id : null }, swatch(map.group(id)), title ?? String(id))));
+    element("a", { href: hashOf(id), title: title ? id : null }, swatch(map.group(id), id), title ?? String(id))));
   return element("ul", { class: "chips", "data-list": name, "aria-label": label }, ...items);
 }

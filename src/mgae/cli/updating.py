@@ -1,0 +1,57 @@
+"""``mgae update``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mgae.cli import flags
+from mgae.cli.flags import Json, Quiet
+from mgae.cli.serving import Run
+
+
+def update(
+    run: Run,
+    edges: Annotated[Path, typer.Argument(help="A table of new edges, also of new nodes.")],
+    features: flags.Features = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="A new run directory. \\[default: RUN is replaced]"),
+    ] = None,
+    source_column: flags.SourceColumn = None,
+    target_column: flags.TargetColumn = None,
+    weight_column: flags.WeightColumn = None,
+    id_column: flags.IdColumn = None,
+    encoding: flags.Encoding = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Let new edges and nodes join a run without training, and say when to train again."""
+    from mgae.cli.stages import StageProgress
+    from mgae.data.io.options import InputSettings
+    from mgae.serving.updates import update_run
+
+    given = flags.input_table(
+        source_column=source_column, target_column=target_column, weight_column=weight_column,
+        id_column=id_column, encoding=encoding,
+    )  # fmt: skip
+    with StageProgress(shown=not (quiet or as_json)) as progress:
+        done = update_run(run, edges, features, out, InputSettings(**given), progress.on_share)
+    growth, drift = done.growth, done.drift
+    if as_json:
+        facts = {"directory": str(done.directory), **asdict(growth)}
+        about = {**asdict(drift), "train_again": drift.reasons, "text": drift.text}
+        typer.echo(json.dumps({**facts, "drift": about}, ensure_ascii=False))
+        return
+    left_out = [
+        f"{count:,} {what}"
+        for count, what in ((growth.known, "known already"), (growth.loops, "loops"))
+        if count
+    ]
+    rest = f" ({', '.join(left_out)} left out)" if left_out else ""
+    typer.echo(f"{done.directory}: {growth.edges:,} edges and {growth.nodes:,} nodes joined{rest}")
+    typer.echo(f"drift: {drift.text}")
