@@ -1,4 +1,4 @@
-"""Sixteen clients that ask the service for recommendations on PubMed, without a pause."""
+"""One client, then sixteen, that ask the service about PubMed without a pause."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ import numpy as np
 
 CLIENTS = 16
 SECONDS = 60.0
+_REQUESTS = 1000
+_PATHS = {"health_p50_seconds": "/health", "p50_seconds": "/nodes/{}/recommendations?k=10"}
 # What a request costs does not depend on how well the model has learned.
 _TRAIN = [
     "train",
@@ -39,7 +41,8 @@ def measure(run: Path | None = None, seconds: float = SECONDS) -> dict[str, floa
             run = Path(folder) / "pubmed"
             _mgae(*_TRAIN, "--out", str(run))
         with _service(run) as address:
-            return _summary(*_asked(address, seconds), seconds)
+            alone = {f"alone_{name}": _alone(address, path) for name, path in _PATHS.items()}
+            return {**alone, **_summary(*_asked(address, seconds), seconds)}
 
 
 def _mgae(*arguments: str) -> None:
@@ -59,6 +62,20 @@ def _service(run: Path) -> Iterator[str]:
             yield said[1]
         finally:
             process.terminate()
+
+
+def _alone(address: str, path: str) -> float:
+    """The median of the seconds that one client waits, on one connection."""
+    host = urlsplit(f"//{address}")
+    connection = http.client.HTTPConnection(host.hostname or "", host.port, timeout=30)
+    times = []
+    for number in range(_REQUESTS):
+        start = time.perf_counter()
+        connection.request("GET", path.format((number * 7919 + 104729) % 19717))
+        connection.getresponse().read()
+        times.append(time.perf_counter() - start)
+    connection.close()
+    return float(np.median(times))
 
 
 def _asked(address: str, seconds: float) -> tuple[list[float], list[str]]:
@@ -112,4 +129,4 @@ def _summary(times: list[float], errors: list[str], seconds: float) -> dict[str,
 if __name__ == "__main__":
     given = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     for name, value in measure(given).items():
-        print(f"{name} {value:.3f}")
+        print(f"{name} {value:.4f}")

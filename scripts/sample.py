@@ -29,7 +29,8 @@ from mgae.paper.document import Measured, TableDocument, documents
 from mgae.paper.plan import table
 from mgae.runs.config import RunConfig
 from mgae.runs.environment import environment
-from mgae.runs.pipeline import Observer, run_opened
+from mgae.runs.observer import Observer
+from mgae.runs.pipeline import run_opened
 from mgae.runs.results import Figures
 
 NEAR = 0.01
@@ -141,8 +142,16 @@ def main(arguments: list[str]) -> int:
             f"{one['largest_difference']:.3g} points off)",
             flush=True,
         )
-        about = environment([], [])
-        write_json(given.out / "sample.json", {"seed": seed, "environment": about, "draws": made})
+        write_json(
+            given.out / "sample.json",
+            {
+                "seed": seed,
+                "longest_seconds": 60 * given.minutes,
+                "runs": len(pool),
+                "environment": environment([], []),
+                "draws": made,
+            },
+        )
     counts = {word: sum(one["verdict"] == word for one in made) for word in VERDICTS}
     print(", ".join(f"{count} {word}" for word, count in counts.items()))
     return int(counts["differs"] > 0)

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 import typer
-from scripts.docsite import notebooks
+from scripts.docsite import notebooks, reference
 from scripts.docsite.links import problems
 
 from mgae.cli.app import app
 from mgae.runs.reference import all_settings
+from mgae.serving.service import shapes
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -45,6 +46,13 @@ def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path: Path) 
     assert all(f"<code>{one.name}</code>" in settings for one in all_settings())
     commands = (tmp_path / "site" / "reference" / "command-line.html").read_text(encoding="utf-8")
     assert all(f">mgae {name}<" in commands for name in ("train", "serve", "datasets get"))
+
+
+def test_requests_of_the_page_on_http_have_the_shapes_of_the_service() -> None:
+    bodies = re.findall(r"(/\w+) \\\n +-d '(.*)'", reference.http())
+    assert [path for path, _ in bodies] == ["/score", "/embed"]
+    for shape, (_, body) in zip((shapes.Pairs, shapes.NewNodes), bodies, strict=True):
+        shape.model_validate_json(body)
 
 
 def test_a_link_that_leads_nowhere_is_noticed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from scripts import sample
 
+from mgae.paper.pages import overview
 from mgae.paper.running import Request, reproduce
 from mgae.runs.environment import code_checksum
 
@@ -37,3 +38,13 @@ def test_stored_runs_are_equal_on_the_machine_that_ran_them(
     text = file.read_text().replace(str(cell.model_dump()["test"]["auc"]["values"][0]), "12.5")
     file.write_text(text)
     assert sample.main(["--seed", "1", "--out", str(tmp_path)]) == 1
+
+
+def test_what_was_run_again_stands_in_the_overview(tmp_path: Path) -> None:
+    request = Request("links-planetoid", datasets=["cora"], methods=["adamic-adar"], out=tmp_path)
+    reproduce(request)
+    assert "run again" not in overview(tmp_path)
+    sample.main(["--draws", "2", "--seed", "1", "--out", str(tmp_path)])
+    text = overview(tmp_path)
+    assert "s, 2 were drawn at random and run again with\ntorch " in text
+    assert "sample.json)): 2 equal." in text

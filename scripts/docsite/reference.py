@@ -20,6 +20,16 @@ from mgae.runs.reference import Setting, all_settings
 from mgae.serving.service.application import create_app
 
 ROOT = Path(__file__).parents[2]
+_CURL = """```sh
+# If the service was started with MGAE_TOKEN, every request needs it:
+curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8000/info
+curl 'http://127.0.0.1:8000/nodes/35/recommendations?k=3'
+curl -H 'Content-Type: application/json' http://127.0.0.1:8000/score \\
+    -d '{"pairs": [[35, 40], [35, 1365]]}'
+curl -H 'Content-Type: application/json' http://127.0.0.1:8000/embed \\
+    -d '{"nodes": [{"node": "new", "features": {"age": 31, "town": "Ulm"}}], "edges": [["new", 35]], "k": 5}'
+```
+"""  # noqa: E501 - as one pastes it
 
 
 def command_line() -> str:
@@ -118,8 +128,7 @@ def http() -> str:
         "running service gives it at `/openapi.json` and shows it at `/docs`. How to reach it from "
         "outside, and the token: [use what was learned](../answers.md#look-at-it), [behind a proxy]"
         "(../proxy.md). Errors are `application/problem+json` with a `detail`.\n",
-        "    curl http://127.0.0.1:8000/nodes/35/recommendations?k=3\n"
-        "    curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8000/info\n",
+        _CURL,
     ]
     for path, operations in schema["paths"].items():
         for verb, one in operations.items():

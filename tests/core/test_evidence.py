@@ -228,6 +228,25 @@ def test_a_random_graph_teaches_nothing() -> None:
     assert 0.43 < float(np.mean(scores)) < 0.57
 
 
+@pytest.mark.parametrize(("num_edges", "few"), [(300, True), (1100, False)])
+def test_few_edges_change_the_shipped_weights_by_few_steps(num_edges: int, few: bool) -> None:
+    graph = toy_graph(num_nodes=120, num_edges=num_edges, num_features=None)
+    model, generators = EvidenceModel(step_size=32), Generators(0)
+    fitted = fit(model, graph, epochs=1, learning_rate=0.005, generators=generators)
+    assert fitted.epochs == 1 and model.is_shipped is few
+    assert len(list(model.losses(graph, generators))) == (1 if few else model.folds)
+    # The last training starts where the first one did, also with more edges.
+    larger = toy_graph(num_nodes=120, num_edges=1200 if few else 900, num_features=None)
+    (stage,) = model.final_stages(larger, generators)
+    assert model.is_shipped is few and stage.keep_last
+    other = EvidenceModel(hidden_channels=8)
+    other.stages(graph, generators)
+    assert not other.is_shipped
+    plain = EvidenceModel(start="random")
+    plain.stages(graph, generators)
+    assert not plain.is_shipped
+
+
 def test_it_learns_that_friends_of_friends_are_friends() -> None:
     """Three cliques joined in a ring: hidden edges of the cliques are recovered."""
     cliques = [torch.combinations(torch.arange(12 * k, 12 * k + 12), 2).t() for k in range(3)]

@@ -15,7 +15,7 @@ from torch_geometric.data import Data
 from mgae.core.errors import GraphError, MGAEError, UnsupportedError
 from mgae.evaluation import nodes
 from mgae.evaluation.measured import Measured
-from mgae.evaluation.nodes import measure_nodes
+from mgae.evaluation.nodes import measure_nodes, node_vectors
 
 PROBES = ["svm", "logistic"]
 PERFECT = {"accuracy": 100.0, "macro_f1": 100.0, "micro_f1": 100.0}
@@ -252,3 +252,46 @@ def test_the_faster_svm_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nodes, "fastest_svc", lambda: SVC)
     assert 50 < fast < 95, "a task that tells them apart"
     assert evaluate("svm", x, graph)["accuracy"] == pytest.approx(fast, abs=0.1)
+
+
+def noise(count: int, width: int) -> Tensor:
+    return torch.randn(count, width, generator=torch.Generator().manual_seed(3))
+
+
+@pytest.mark.parametrize("probe", PROBES)
+def test_of_several_embeddings_the_one_that_training_nodes_prefer_is_measured(probe: str) -> None:
+    y = torch.arange(60) % 2
+    good, bad = separable(y), noise(60, 2)
+    generator = torch.Generator().manual_seed(0)
+    found = measure_nodes([bad, good], Data(y=y), probe, 3, 0, generator).figures
+    assert found == evaluate(probe, good, Data(y=y), folds=3)
+
+
+def test_inner_figures_do_not_look_at_the_test_nodes() -> None:
+    y = torch.arange(60) % 2
+    x = [noise(60, 3), noise(60, 2)]
+    train, test = np.arange(40), np.arange(40, 60)
+    changed = y.clone()
+    changed[40:] = 1 - changed[40:]
+    points = [one.double().numpy() for one in x]
+    inner = [
+        nodes._by_svm(points, labels.numpy(), 3, 0, True, train, test).figures
+        for labels in (y, changed)
+    ]
+    assert inner[0] == inner[1]
+    parts = masks(60, train=range(20), val=range(20, 40), test=range(40, 60))
+    generator = torch.Generator()
+    by_val = [
+        measure_nodes(x, Data(y=labels, **parts), "logistic", 3, 0, generator, inner=True).figures
+        for labels in (y, changed)
+    ]
+    assert by_val[0] == by_val[1]
+
+
+def test_by_hand_layers_of_unit_length_and_the_features_beside() -> None:
+    embedding, x = torch.tensor([[3.0, 4.0, 0.0, 2.0]]), torch.tensor([[5.0]])
+    plain, both = node_vectors(embedding, 2, x, False, "auto")
+    assert (plain.tolist(), both.tolist()) == ([[3, 4, 0, 2]], [[3, 4, 0, 2, 5]])
+    (unit,) = node_vectors(embedding, 2, x, True, "always")
+    assert unit[0].tolist() == pytest.approx([0.6, 0.8, 0.0, 1.0, 1.0])
+    assert node_vectors(embedding, 2, None, False, "always")[0].tolist() == [[3, 4, 0, 2]]

@@ -13,7 +13,7 @@ from mgae.core.errors import ConfigError
 from mgae.paper.plan import table
 from mgae.paper.running import Request
 from mgae.paper.searching import chosen, search, search_page, searches, trial_config
-from mgae.runs.pipeline import Observer
+from mgae.runs.observer import Observer
 from mgae.runs.presets import Search
 
 TINY = {

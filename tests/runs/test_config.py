@@ -44,6 +44,9 @@ def test_one_s_own_graph_has_the_combined_method_and_a_known_one_the_paper_s() -
     few = RunConfig(graph="mine.csv", method={"folds": 4}).method
     assert (few.kind, few.folds) == ("combined", 4), "a setting of the default method"
     heuristic = own.for_method("common-neighbors")
+    sampled = own.changed(train={"fanouts": [3, 3]})
+    assert sampled.for_method("common-neighbors").train.fanouts is None
+    assert sampled.for_method("mgae").train.fanouts == (3, 3)
     assert (heuristic.encoder, heuristic.split) == (None, own.split)
     assert own.for_method("random-init").encoder == own.encoder
 

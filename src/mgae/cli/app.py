@@ -14,6 +14,7 @@ import typer
 from mgae.cli import (
     comparing,
     doctor,
+    exporting,
     graphs,
     naming,
     preparing,
@@ -72,6 +73,9 @@ app.command("embed", rich_help_panel=_ANSWERS)(serving.embed)
 app.command("score", rich_help_panel=_ANSWERS)(serving.score)
 app.command("recommend", rich_help_panel=_ANSWERS)(serving.recommend)
 app.command("similar", rich_help_panel=_ANSWERS)(serving.similar)
+app.command("export", rich_help_panel=_ANSWERS)(exporting.export)
+app.command("push", rich_help_panel=_ANSWERS)(exporting.push)
+app.command("pull", rich_help_panel=_ANSWERS)(exporting.pull)
 app.command("update", rich_help_panel=_ANSWERS)(updating.update)
 app.command("serve", rich_help_panel=_ANSWERS)(service.serve)
 app.add_typer(graphs.datasets, name="datasets", rich_help_panel=_GRAPHS)

@@ -24,6 +24,9 @@ _EXTRAS = {
     "peers": ("gensim",),
     "track": ("tensorboard", "mlflow"),
     "wandb": ("wandb",),
+    "onnx": ("onnx", "onnxscript"),
+    "lancedb": ("lancedb",),
+    "hub": ("huggingface_hub",),
 }
 _TEST_EPOCHS = 20
 _LEAST_AUC = 70.0  # of Cora after so few epochs; without learning it is 50

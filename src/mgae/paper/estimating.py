@@ -2,8 +2,8 @@
 
 A cell's graph is loaded and two steps and one validation of its first run are taken; the second
 step counts, since the first loads what libraries load on first use. That makes a bound from above:
-the patience may end a training sooner. What it does not know is how the machine will be used by
-others meanwhile.
+the patience may end a training sooner. The clock's hours are those of a machine as busy as it is
+now; the processor's are what the threads compute.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import MGAEError, MissingData
@@ -30,15 +33,30 @@ from mgae.runs.peakmemory import PeakMemory
 from mgae.runs.texttables import markdown_table
 from mgae.runs.trial import Trial
 
-HEADS = ["method", "data", "runs", "hours at most", "of that stored", "s a step", "GiB", "note"]
+Seconds = NDArray[np.float64]  # of the clock, and of the processor
+HEADS = [
+    "method",
+    "data",
+    "runs",
+    "hours at most",
+    "processor's",
+    "stored",
+    "s a step",
+    "GiB",
+    "note",
+]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a cell will take; ``hours`` are those of all its runs to their last epoch."""
+    """What a cell will take; ``hours`` are those of all its runs to their last epoch.
+
+    ``cpu_hours`` are those of all threads together: what is left where nobody else computes.
+    """
 
     cell: Cell
     hours: float | None = None
+    cpu_hours: float | None = None
     stored_hours: float | None = None
     step_seconds: float | None = None
     gib: float | None = None
@@ -51,7 +69,7 @@ class Estimate:
             self.cell.row.name,
             display(self.cell.dataset),
             str(self.cell.config.runs),
-            *(_short(value) for value in (self.hours, self.stored_hours)),
+            *(_short(value) for value in (self.hours, self.cpu_hours, self.stored_hours)),
             *(_short(value) for value in (self.step_seconds, self.gib)),
             self.note,
         ]
@@ -97,53 +115,55 @@ def _stored_hours(known: Outcomes, cell: Cell) -> float | None:
 def measured(cell: Cell, graph: Data, stored: float | None = None) -> Estimate:
     """Take two steps and a validation of a cell's first run."""
     if cell.trained is not None:
-        return Estimate(cell, 0.0, stored, note="measures the models of another row again")
+        again = "measures the models of another row again"
+        return Estimate(cell, 0.0, 0.0, stored, note=again)
     with PeakMemory() as memory:
-        seconds, step = _run_seconds(cell.config, graph)
-    hours = cell.config.runs * seconds / 3600
+        run, step = _run_seconds(cell.config, graph)
+    hours, cpu = (cell.config.runs * seconds / 3600 for seconds in run)
     note = "its evidence model is not counted" if cell.row.method == "combined" else ""
-    return Estimate(cell, hours, stored, step, memory.peak_bytes / GIB, note)
+    return Estimate(cell, hours, cpu, stored, step, memory.peak_bytes / GIB, note)
 
 
-def _run_seconds(config: RunConfig, graph: Data) -> tuple[float, float]:
+def _now() -> Seconds:
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def _run_seconds(config: RunConfig, graph: Data) -> tuple[Seconds, float]:
     """Return the seconds of a whole run, and those of a step."""
-    began = time.perf_counter()
+    began = _now()
     trial = Trial(config, graph, message_graph(config, graph))
     train, method = config.train, trial.method
-    early = time.perf_counter() - began
+    early = _now() - began
     if not method.trains:
-        began = time.perf_counter()
+        began = _now()
         trial.measured(trial.asked)
-        return early + time.perf_counter() - began, 0.0
+        return early + _now() - began, 0.0
     trained = method.stages(trial.split.message, trial.generators)[-1].method
     stepper = Stepper(trained, train.learning_rate, train.weight_decay, train.clip)
     trained.train()
-    steps = _timed_steps(trained.losses(trial.split.message, trial.generators), stepper)
+    step = _step_seconds(trained.losses(trial.split.message, trial.generators), stepper)
     check = validator(
         trial.asked, trial.split, train.monitor, config.evaluation.hits, config.evaluation.max_users
     )
-    began = time.perf_counter()
+    began = _now()
     if check is not None:
         check()
-    validation = time.perf_counter() - began
-    count = steps_of(config, trial)
-    epoch = count * steps[-1] + validation / train.eval_every
-    held_out = trial.split.val.size(1) or 1
-    test = validation * trial.split.test.size(1) / held_out
-    return early + train.epochs * epoch + test, steps[-1]
+    validation = _now() - began
+    epoch = steps_of(config, trial) * step + validation / train.eval_every
+    share = trial.split.test.size(1) / (trial.split.val.size(1) or 1)
+    return early + train.epochs * epoch + share * validation, float(step[0])
 
 
-def _timed_steps(losses: Iterator[tuple[object, str]], stepper: Stepper) -> list[float]:
-    """Take two steps, or the only one; return their seconds."""
-    seconds = []
+def _step_seconds(losses: Iterator[tuple[Tensor, str]], stepper: Stepper) -> Seconds:
+    """Take two steps, or the only one; return the seconds of the last."""
+    seconds = np.zeros(2)
     for _ in range(2):
-        began = time.perf_counter()
+        began = _now()
         following = next(losses, None)
         if following is None:
             break
-        loss, group = following
-        stepper.step(loss, group)  # type: ignore[arg-type]
-        seconds.append(time.perf_counter() - began)
+        stepper.step(*following)
+        seconds = _now() - began
     return seconds
 
 
@@ -162,6 +182,8 @@ def steps_of(config: RunConfig, trial: Trial) -> int:
 def estimate_page(made: list[Estimate]) -> str:
     """Return the estimates as a table, and their sum."""
     hours = sum(one.hours or 0.0 for one in made)
+    cpu = sum(one.cpu_hours or 0.0 for one in made)
     most = max((one.gib or 0.0 for one in made), default=0.0)
     lines = markdown_table(HEADS, [one.line for one in made])
-    return f"{lines}\n\n{hours:.1f} hours at most if one after the other, {most:.1f} GiB at a time."
+    total = f"{hours:.1f} hours at most if one after the other, {cpu:.1f} of the processor"
+    return f"{lines}\n\n{total}, {most:.1f} GiB at a time."

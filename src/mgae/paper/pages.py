@@ -15,6 +15,7 @@ from mgae.paper.document import (
     DONE,
     NO_DATA,
     Document,
+    Environment,
     Measured,
     Outcome,
     Outcomes,
@@ -33,7 +34,7 @@ from mgae.paper.drawing import picture
 from mgae.paper.plan import Cell, Table, printed_statistics
 from mgae.paper.rendering import table_body, table_csv
 from mgae.paper.statistics import statistics_body, statistics_csv, statistics_picture
-from mgae.runs.folders import check_writable
+from mgae.runs.folders import check_writable, read_json
 from mgae.runs.pictures import save
 
 _HEADINGS = {
@@ -162,6 +163,7 @@ def overview(out: Path) -> str:
         "the notes in `src/mgae/runs/presets/`, and `make check` compares them.",
         "",
         *(f"- [{doc.title}]({stem}.md), {_about(doc)}" for stem, doc in results.items()),
+        *_run_again(out / "sample.json"),
         "",
         "## The paper's observations",
         "",
@@ -173,6 +175,22 @@ def overview(out: Path) -> str:
         lines += ["", f"### {title}", ""]
         lines += _observations([claim for claim in CLAIMS if claim.section == section], tables)
     return "\n".join(lines) + "\n"
+
+
+def _run_again(file: Path) -> list[str]:
+    """Return what came out when stored runs were drawn and run again, if that was done."""
+    if not file.exists():
+        return []
+    sample = read_json(file)
+    verdicts = [draw["verdict"] for draw in sample["draws"]]
+    counts = ", ".join(f"{verdicts.count(one)} {one}" for one in dict.fromkeys(verdicts))
+    about = Environment.model_validate(sample["environment"]).text
+    return [
+        "",
+        f"Of {sample['runs']:,} runs that had taken at most {sample['longest_seconds']:.0f} s, "
+        f"{len(verdicts)} were drawn at random and run again with",
+        f"{about} (`make reproduce-sample`, [sample.json](sample.json)): {counts}.",
+    ]
 
 
 def _observations(claims: list[Claim], results: Mapping[str, TableDocument]) -> list[str]:

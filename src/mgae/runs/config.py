@@ -127,10 +127,16 @@ class RunConfig(Settings):
         return type(self)(**{**self.model_dump(exclude_none=True), **changes})
 
     def for_method(self, name: str) -> Self:
-        """Return the same graph, split and evaluation for another method; shared parts are kept."""
-        parts = METHODS[name].extras["parts"]
-        dropped = {"method"} | (PARTS.keys() - parts.keys())
-        return type(self)(**self.model_dump(exclude_none=True, exclude=dropped), method=name)
+        """Return the same graph, split and evaluation for another method.
+
+        Shared parts are kept, and sampled neighborhoods if the method can do with them.
+        """
+        entry = METHODS[name]
+        dropped = {"method"} | (PARTS.keys() - entry.extras["parts"].keys())
+        given = self.model_dump(exclude_none=True, exclude=dropped)
+        if not getattr(entry.build, "samplable", False):
+            given["train"].pop("fanouts", None)
+        return type(self)(**given, method=name)
 
     def with_defaults(self, method: str) -> Self:
         """Return the same graph, split and evaluation for a method with its own defaults."""

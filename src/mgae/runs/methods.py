@@ -21,6 +21,15 @@ _MASKED: dict[str, Any] = {
 }
 
 
+class MGAESettings(PartSettings):
+    """A second target beside the masked edges."""
+
+    feature_weight: float = Field(
+        0.0, ge=0, description="weight of the features' reconstruction from the last layer"
+    )
+    gamma: float = Field(3.0, ge=1, description="power of its scaled cosine error")
+
+
 class MaskGAESettings(PartSettings):
     """What the nodes' degrees are worth."""
 
@@ -32,6 +41,7 @@ class MaskGAESettings(PartSettings):
 METHODS.add(
     "mgae",
     "mgae.core:MaskedGraphAutoencoder",
+    settings=MGAESettings,
     summary="masked graph autoencoder with the cross-correlation decoder",
     paper="Tan et al., MGAE: Masked Autoencoders for Self-Supervised Learning on Graphs, 2022",
     parts=_MASKED,
@@ -202,8 +212,9 @@ class EvidenceSettings(PartSettings):
 class EvidenceModelSettings(EvidenceSettings):
     """The evidence model alone, and where its training starts."""
 
-    start: Literal["random", "shipped"] = Field(
-        "random", description="from random weights, or from those of other graphs"
+    start: Literal["auto", "random", "shipped"] = Field(
+        "auto",
+        description="random weights, or those of other graphs; auto: these if edges are few",
     )
 
 

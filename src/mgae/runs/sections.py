@@ -154,6 +154,15 @@ class EvaluationSettings(Settings):
     hits: tuple[Annotated[int, Field(ge=1)], ...] = Field((20, 50, 100), description="K of Hits@K")
     probe: Literal["svm", "logistic"] = Field("svm", description="classifier on the embeddings")
     folds: int = Field(5, ge=2, description="folds of the SVM's cross-validation")
+    unit_rows: bool = Field(False, description="classify embeddings of unit length, layer by layer")
+    features_beside: Literal["never", "auto", "always"] = Field(
+        "never",
+        description="classify by the features too; auto: where inner folds over the training "
+        "nodes, or the validation nodes, say so",
+    )
+    inner_folds: bool = Field(
+        False, description="also measure the classifier by inner folds over the training nodes"
+    )
     heuristics: tuple[str, ...] = Field((), description="untrained methods printed beside")
     val_edges_as_input: bool = Field(
         False, description="encode the test from validation edges too; OGB allows it on collab only"

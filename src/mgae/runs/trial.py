@@ -273,23 +273,30 @@ class Trial:
 
     def measured(self, method: Method) -> Measured:
         """Measure link prediction on the test edges, or node classification from all edges."""
-        config = self.config
-        if config.task == "links":
+        if self.config.task == "links":
             return self._measured_links(method, "test")
-        from mgae.evaluation.nodes import measure_nodes  # noqa: PLC0415 - scikit-learn is slow to load
+        return self._measured_nodes(method)
 
-        return measure_nodes(
-            method.embed(self.message),
-            self.graph,
-            config.evaluation.probe,
-            config.evaluation.folds,
-            config.seed,
-            split_generator(self.config),
-        )
+    def _measured_nodes(self, method: Method, inner: bool = False) -> Measured:
+        # scikit-learn is slow to load
+        from mgae.evaluation.nodes import measure_nodes, node_vectors  # noqa: PLC0415
+
+        config, embedding, x = self.config, method.embed(self.message), self.graph.x
+        settings = config.evaluation
+        # Without an encoder, as raw features, it is one vector.
+        width = getattr(config.encoder, "hidden_channels", embedding.size(1))
+        vectors = node_vectors(embedding, width, x, settings.unit_rows, settings.features_beside)
+        chance = split_generator(config)
+        about = settings.probe, settings.folds, config.seed, chance
+        return measure_nodes(vectors, self.graph, *about, inner=inner)
 
     def val_figures(self, method: Method) -> Figures:
-        """Measure link prediction on the validation edges."""
-        return self._measured_links(method, "val").figures
+        """Measure link prediction on the validation edges, and nodes by inner folds if asked."""
+        figures = self._measured_links(method, "val").figures
+        if self.config.task == "links" or not self.config.evaluation.inner_folds:
+            return figures
+        nodes = self._measured_nodes(method, inner=True).figures
+        return {**figures, **{f"inner_{name}": value for name, value in nodes.items()}}
 
     def _measured_links(self, method: Method, part: str) -> Measured:
         settings = self.config.evaluation

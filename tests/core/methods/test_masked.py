@@ -11,6 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from mgae.core import (
+    BCE,
+    GCN,
+    CrossCorrelation,
     Directed,
     Mask,
     MaskedGraphAutoencoder,
@@ -364,3 +367,37 @@ def test_the_rows_of_some_nodes_are_the_same_however_they_are_taken() -> None:
     assert torch.equal(few.take(nodes), all_of_them.rows[nodes])
     assert torch.equal(all_of_them.take(nodes), few.rows[nodes])
     assert torch.equal(few.take(torch.arange(6)), few.rows)
+
+
+def test_features_may_be_a_second_target() -> None:
+    graph = toy_graph()
+
+    def first_loss(weight: float) -> float:
+        torch.manual_seed(0)
+        method = MaskedGraphAutoencoder(
+            Undirected(0.5), GCN(6, 4, dropout=0.0), CrossCorrelation(4, dropout=0.0), BCE(),
+            feature_weight=weight, num_features=6,
+        )  # fmt: skip
+        loss, _ = next(iter(method.losses(graph, Generators(0))))
+        if not weight:
+            return float(loss.detach())
+        # By hand: the error of the features that the encoder reads, from its last layer.
+        seen = method.mask(graph, Generators(0)["mask"])
+        layers = method.encoder(seen.visible, None)
+        cosine = torch.cosine_similarity(method.features(layers[-1]), graph.x.to_dense(), dim=1)
+        error = (1 - cosine).clamp(min=0).pow(3).mean()
+        return float((loss - weight * error).detach())
+
+    assert first_loss(2.0) == pytest.approx(first_loss(0.0), rel=1e-5)
+
+
+def test_features_that_are_not_there_are_no_target() -> None:
+    def built(**options: Any) -> MaskedGraphAutoencoder:
+        encoder = GCN(6, 4)
+        parts = Undirected(0.5), encoder, CrossCorrelation(4), BCE()
+        return MaskedGraphAutoencoder(*parts, feature_weight=1.0, **options)
+
+    with pytest.raises(ConfigError, match="rebuilds node features, and the encoder reads none"):
+        built()
+    with pytest.raises(ConfigError, match=r"train\.fanouts do not go together"):
+        built(num_features=6, fanouts=[2, 2])

@@ -20,7 +20,7 @@ from mgae.serving.service.served import Served
 from tests.conftest import toy_data
 from tests.serving.service.browsing import SIZES, opened, search, served
 from tests.serving.service.conftest import measured
-from tests.serving.test_predictor import fitted
+from tests.serving.test_predictor import fitted, named, ran
 
 TOWNS = ["Graz", "Linz", "Wels"]
 BAD = ("serious", "critical")
@@ -224,6 +224,18 @@ def test_every_route_can_be_tried(page: Page, address: str, people: Predictor) -
     expect(form.get_by_label("The same by curl")).to_contain_text("/nodes/7/similar?k=1")
     answer = json.loads(form.get_by_label("The answer").inner_text())
     assert answer["similar"][0]["node"] == people.similar(7, 1)[0][0]
+
+
+def test_without_embeddings_there_are_lists_and_no_map(browser: Browser, tmp_path: Path) -> None:
+    run = ran(
+        tmp_path / "run", named(), method="common-neighbors", encoder=None, decoder=None, train=None
+    )
+    with served(create_app(Served.load(run))) as at, opened(browser, at, "tablet") as page:
+        page.goto(f"{at}/#node=n3")
+        expect(page.locator("[data-list=recommended] tbody tr")).to_have_count(10)
+        expect(page.locator("#map")).to_be_hidden()
+        visit(page, "#pair=n3&n4", "Two nodes")
+        expect(page.get_by_label("The pair")).to_contain_text("cosine")
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desktop", "light"), ("phone", "dark")])

@@ -33,7 +33,8 @@ from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.dropout import dropout
 from mgae.core.seeding import Generators, drawn_from
 
-Start = Literal["random", "shipped"]
+Start = Literal["auto", "random", "shipped"]
+_FEW_EDGES = 1000  # with fewer, what other graphs have taught is worth more than their own
 _OUTLIER = 5.0  # standardized evidence is cut off here
 _TAILS_PER_HEAD = 4  # of negatives: a head's walk serves several of them
 _SCORES_AT_ONCE = 1 << 17
@@ -261,7 +262,8 @@ class EvidenceModel(Method):
         shortlist: tails that each of several scores proposes for a head.
         step_size: edges per optimizer step; None: 512, or as many as there are.
         start: ``random`` weights, or the ``shipped`` ones, trained on other graphs; their
-            standardization then stays.
+            standardization then stays. ``auto``: shipped ones, changed by few steps, where there
+            are too few edges to learn from.
     """
 
     shortlists = True
@@ -279,7 +281,7 @@ class EvidenceModel(Method):
         max_edges: int = 6000,
         shortlist: int = 50,
         step_size: int | None = None,
-        start: Start = "random",
+        start: Start = "auto",
     ) -> None:
         super().__init__()
         self.start = start
@@ -293,12 +295,16 @@ class EvidenceModel(Method):
         self.rank = Output(count, hidden_channels, dropout)
         self._folded: tuple[MessageGraph, FoldedEvidence] | None = None
         self._encoded: tuple[MessageGraph, EncodedEvidence] | None = None
-        self._take_shipped()
+        if start == "shipped":
+            self._take_shipped()
 
     def _take_shipped(self) -> None:
-        """Take the shipped weights, if they are where this model starts."""
-        if self.start == "shipped":
-            self.load_state_dict(shipped_weights(self.names))
+        self.load_state_dict(shipped_weights(self.names))
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether the weights are the shipped ones, or were trained from these."""
+        return torch.equal(self.mean.cpu(), shipped_weights(self.names)["mean"])
 
     @property
     def remembers_edges(self) -> bool:
@@ -308,33 +314,43 @@ class EvidenceModel(Method):
     def reset_parameters(self) -> None:
         """Draw every parameter anew, or go back to the shipped ones."""
         super().reset_parameters()
-        self._take_shipped()
+        if self.start == "shipped":
+            self._take_shipped()
 
     def stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train to the end: so few weights do not overfit, and small validation sets saturate."""
-        return [Stage(self, keep_last=True)]
+        few = graph.pairs.size(1) < _FEW_EDGES
+        shipped = shipped_weights(self.names)["link.hidden.weight"]
+        fits = shipped.shape == self.link.hidden.weight.shape
+        return self._stages(self.start == "auto" and few and fits)
 
     def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
         """Train again from the start: what is visible in a fold is then close to the whole."""
         if not len(self.fold(graph, generators).positives):
             return []
+        from_shipped = self.is_shipped
         with drawn_from(generators["init"]):
             self.reset_parameters()
-        return self.stages(graph, generators)
+        return self._stages(from_shipped)
+
+    def _stages(self, from_shipped: bool) -> list[Stage]:
+        if from_shipped:
+            self._take_shipped()
+        return [Stage(self, keep_last=True)]
 
     def parameter_groups(self) -> dict[str, list[nn.Module]]:
         """Return one group; the two outputs are clipped apart."""
         return {"model": [self.link, self.rank]}
 
     def losses(self, graph: MessageGraph, generators: Generators) -> Iterator[tuple[Tensor, str]]:
-        """Yield as many steps as there are folds, of both outputs."""
+        """Yield as many steps as there are folds, of both outputs; one near the shipped weights."""
         folded = self.fold(graph, generators)
         if not folded.teaches:
             raise GraphError(
                 "every edge is a node's last one, so that none can be hidden, or every pair is an "
                 "edge: use another method"
             )
-        for _ in range(self.folds):
+        for _ in range(1 if self.start == "auto" and self.is_shipped else self.folds):
             yield self.step_loss(folded, generators), "model"
 
     def step_loss(self, folded: FoldedEvidence, generators: Generators) -> Tensor:
@@ -369,7 +385,7 @@ class EvidenceModel(Method):
         if self._folded is None or self._folded[0] is not graph:
             chance = generators.fresh("folds")
             folded = FoldedEvidence.of(graph, self.folds, self.max_edges, self.count, chance)
-            if folded.teaches and self.start == "random":
+            if folded.teaches and not self.is_shipped:
                 self._standardize(torch.cat([folded.positives, folded.negatives]))
             self._folded = graph, folded
         return self._folded[1]

@@ -9,11 +9,12 @@ from torch import Tensor, nn
 from torch.nn.functional import mse_loss
 
 from mgae.core.decoders import MLP, Decoder
-from mgae.core.encoders import Encoder, LayeredEncoder
+from mgae.core.encoders import Encoder, LayeredEncoder, NodeFeatures
 from mgae.core.errors import ConfigError
 from mgae.core.graph import MessageGraph
 from mgae.core.losses import Loss
 from mgae.core.masks import Mask, MaskedEdges
+from mgae.core.methods.graphmae import scaled_cosine_error
 from mgae.core.methods.linkmodel import LinkModel
 from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.backend import bring
@@ -35,9 +36,13 @@ class MaskedGraphAutoencoder(LinkModel):
         chunk_size: pairs that the decoder holds at once.
         fanouts: neighbors kept per node, hop by hop: a step then encodes what its own pairs can
             reach, and memory follows the step (sampled mode); None: the whole graph is encoded.
+        feature_weight: weight of a second target, a node's features from its last layer, by the
+            scaled cosine error; the encoder's dropout on the features is what makes it a task.
+        gamma: power of that error.
+        num_features: F, needed for it.
 
     Raises:
-        ConfigError: if a part cannot be used in sampled mode.
+        ConfigError: if a part cannot be used in sampled mode, or there are no features to rebuild.
     """
 
     samplable = True
@@ -51,9 +56,16 @@ class MaskedGraphAutoencoder(LinkModel):
         step_size: int | None = None,
         chunk_size: int = 8192,
         fanouts: Sequence[int] | None = None,
+        feature_weight: float = 0.0,
+        gamma: float = 3.0,
+        num_features: int = 0,
     ) -> None:
         super().__init__(encoder, decoder, loss, step_size, chunk_size)
         self.mask, self.fanouts = mask, fanouts
+        self.feature_weight, self.gamma = feature_weight, gamma
+        if feature_weight:
+            self._require_features(num_features)
+            self.features = nn.Linear(encoder.hidden_channels, num_features)
         if fanouts is not None:
             self._require_samplable(fanouts)
 
@@ -87,8 +99,18 @@ class MaskedGraphAutoencoder(LinkModel):
     def extra_loss(
         self, layers: list[Tensor], edges: MaskedEdges, generators: Generators
     ) -> Tensor | None:
-        """Return the loss of what a subclass learns besides the masked edges."""
-        return None
+        """Return the loss of what is learned besides the masked edges: the features, if asked."""
+        if not self.feature_weight:
+            return None
+        wanted = self.encoder.inputs.whole(edges.visible)
+        dense = wanted.to_dense() if isinstance(wanted, SparseMatrix) else wanted
+        error = scaled_cosine_error(self.features(layers[-1]), dense, self.gamma)
+        return self.feature_weight * error
+
+    def parameter_groups(self) -> dict[str, list[nn.Module]]:
+        """Return one group; what rebuilds the features is clipped apart too."""
+        rebuilt = [self.features] if self.feature_weight else []
+        return {"model": [self.encoder, self.decoder, *rebuilt]}
 
     def _sampled_losses(
         self, graph: MessageGraph, fanouts: Sequence[int], generators: Generators
@@ -113,6 +135,15 @@ class MaskedGraphAutoencoder(LinkModel):
             edges = torch.searchsorted(nodes, positives)
             edges, local = bring(edges, device), bring(local, device)
             yield weight * self.decoded_loss(layers, edges, local, generators), "model"
+
+    def _require_features(self, num_features: int) -> None:
+        if not (num_features and isinstance(self.encoder.inputs, NodeFeatures)):
+            raise ConfigError(
+                "method.feature_weight rebuilds node features, and the encoder reads none: "
+                "leave it out"
+            )
+        if self.fanouts is not None:
+            raise ConfigError("method.feature_weight and train.fanouts do not go together")
 
     def _require_targets(self, count: int) -> None:
         if count == 0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import torch
@@ -12,6 +14,21 @@ from torch import Tensor
 OWN_KERNELS = frozenset({"cpu"})
 # Where torch multiplies compressed sparse rows; elsewhere products are gathered and added up.
 SPARSE_KERNELS = frozenset({"cpu", "cuda"})
+
+
+@contextmanager
+def plain_operations() -> Iterator[None]:
+    """Compute with torch's own dense operations meanwhile, as a program that is exported must.
+
+    Not for several threads: it holds for all of them.
+    """
+    global OWN_KERNELS, SPARSE_KERNELS  # noqa: PLW0603
+    before = OWN_KERNELS, SPARSE_KERNELS
+    OWN_KERNELS = SPARSE_KERNELS = frozenset()
+    try:
+        yield
+    finally:
+        OWN_KERNELS, SPARSE_KERNELS = before
 
 
 @cache

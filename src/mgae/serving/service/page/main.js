@@ -23,7 +23,7 @@ window.mgae = { map }; // for the tests, and for the curious
 const k = { recommended: 10, similar: 10 };
 let info;
 let page = null;
-let about = "This method has no embeddings, so there is no map.";
+let about = "";
 let latest = 0;
 
 // New content, looked at from its beginning and read from there by those who listen.
@@ -85,7 +85,10 @@ async function show() {
 }
 
 async function loadMap() {
-  if (info.embedding_width === null) return;
+  if (info.embedding_width === null) {
+    document.querySelector("main").classList.add("no-map"); // there are no embeddings
+    return;
+  }
   const data = await get("/map");
   map.load(data);
   legend.load(data);

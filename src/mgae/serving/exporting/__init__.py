@@ -1,0 +1,1 @@
+"""Take what was learned elsewhere: networks, vectors and graphs in the forms of other tools."""
