@@ -100,6 +100,7 @@ def test_parameters_go_by_the_paths_of_the_configuration() -> None:
         ({"encodr": "sage"}, r"unknown parameter encodr .*\(did you mean encoder\?\)"),
         ({"encoder__hidden_chanels": 3}, "did you mean encoder__hidden_channels"),
         ({"graph": "cora"}, "unknown parameter graph"),
+        ({"val_ratio": 0.1}, "did you mean split__val_ratio"),
     ],
 )
 def test_unknown_parameters_are_refused_in_one_line(wrong: dict[str, Any], message: str) -> None:

@@ -353,9 +353,10 @@ def _require_known(names: Iterable[str]) -> None:
         known = sorted(one for one in _settings() if one.startswith(f"{section}__"))
         known = known if rest and known else [*_arguments(), *sorted(_settings())]
         shown = known if rest and section in _SECTIONS else _arguments()
+        own = [one for one in known if one.endswith(f"__{name}")]  # its section was left out
+        meant = f" (did you mean {own[0]}?)" if own else hint(name, known)
         raise ConfigError(
-            f"unknown parameter {name[:200]} of MGAE: known are {', '.join(shown)}"
-            f"{hint(name, known)}"
+            f"unknown parameter {name[:200]} of MGAE: known are {', '.join(shown)}{meant}"
         )
 
 
