@@ -98,6 +98,26 @@ def test_without_training_and_before_it(folder: Path) -> None:
     assert (folder / "overview.png").exists()
 
 
+def test_beyond_memory(folder: Path) -> None:
+    (folder / "edges").mkdir()
+    rows("source", "target").to_parquet("edges/part-0.parquet")
+    for words in commands("scale", "prepare", "inspect", "train", "recommend"):
+        there = ["edges/part-0.parquet" if "*" in word else word for word in words]
+        carry_out(there, *(["--epochs", "1"] if "train" in words else []))
+    assert (folder / "links.parquet").exists()
+
+
+@pytest.mark.slow  # four trainings
+def test_settings_by_trial(folder: Path) -> None:
+    page = (DOCS / "sweep.md").read_text(encoding="utf-8")
+    (space,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    Path("space.toml").write_text(space, encoding="utf-8")
+    Path("edges.csv").rename("graph.csv")
+    for words in commands("sweep", "sweep", "train"):
+        few = ["--trials", "3", "--jobs", "1"] if words[0] == "sweep" else ["--epochs", "1"]
+        carry_out(words, *few, *FEW)
+
+
 @pytest.mark.timeout(1800)
 @pytest.mark.slow  # some twenty trainings
 @pytest.mark.parametrize("page", ["own-graph", "sides-time-types", "tables", "large-graphs"])

@@ -213,7 +213,7 @@ def test_a_run_goes_to_a_hub_and_comes_back(
             own = set(inspect.signature(method).parameters) - {"self", "repo"}
             assert own <= set(inspect.signature(getattr(api, name)).parameters)
     local = LocalHub(tmp_path / "hub")
-    monkeypatch.setattr(hub, "_api", lambda: local)
+    monkeypatch.setattr(hub, "_api", lambda quiet: local)
     hub.push(trained, "ann/run")
     assert local.made == [("ann/run", True, True)]
     stored = {path.name for path in (tmp_path / "hub/ann/run").iterdir()}

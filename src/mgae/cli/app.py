@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +27,7 @@ from mgae.cli import (
     training,
     updating,
 )
+from mgae.cli.examples import epilog
 from mgae.cli.watching import Interrupted, Terminated, terminable
 from mgae.core.errors import MGAEError, is_out_of_memory
 from mgae.version import __version__
@@ -52,7 +54,7 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version", "-V", callback=_version, is_eager=True, help="Print the version."
+            "--version", "-V", "-v", callback=_version, is_eager=True, help="Print the version."
         ),
     ] = False,
 ) -> None:
@@ -63,27 +65,31 @@ def _options(
         ranks.refuse_alone(context.invoked_subcommand)
 
 
-app.command("train", rich_help_panel=_TRAINING)(training.train)
-app.command("evaluate", rich_help_panel=_TRAINING)(training.evaluate)
-app.command("compare", rich_help_panel=_TRAINING)(comparing.compare)
-app.command("sweep", rich_help_panel=_TRAINING)(sweeping.sweep)
-app.command("reproduce", rich_help_panel=_TRAINING)(reproducing.reproduce)
-app.command("report", rich_help_panel=_TRAINING)(training.report)
-app.command("embed", rich_help_panel=_ANSWERS)(serving.embed)
-app.command("score", rich_help_panel=_ANSWERS)(serving.score)
-app.command("recommend", rich_help_panel=_ANSWERS)(serving.recommend)
-app.command("similar", rich_help_panel=_ANSWERS)(serving.similar)
-app.command("export", rich_help_panel=_ANSWERS)(exporting.export)
-app.command("push", rich_help_panel=_ANSWERS)(exporting.push)
-app.command("pull", rich_help_panel=_ANSWERS)(exporting.pull)
-app.command("update", rich_help_panel=_ANSWERS)(updating.update)
-app.command("serve", rich_help_panel=_ANSWERS)(service.serve)
-app.add_typer(graphs.datasets, name="datasets", rich_help_panel=_GRAPHS)
-app.command("prepare", rich_help_panel=_GRAPHS)(preparing.prepare)
-app.command("inspect", rich_help_panel=_GRAPHS)(graphs.inspect)
-app.command("methods", rich_help_panel=_GRAPHS)(naming.methods)
-app.command("settings", rich_help_panel=_GRAPHS)(naming.settings)
-app.command("doctor", rich_help_panel=_GRAPHS)(doctor.doctor)
+def _add(name: str, panel: str, command: Callable[..., Any]) -> None:
+    app.command(name, rich_help_panel=panel, epilog=epilog(name))(command)
+
+
+_add("train", _TRAINING, training.train)
+_add("evaluate", _TRAINING, training.evaluate)
+_add("compare", _TRAINING, comparing.compare)
+_add("sweep", _TRAINING, sweeping.sweep)
+_add("reproduce", _TRAINING, reproducing.reproduce)
+_add("report", _TRAINING, training.report)
+_add("embed", _ANSWERS, serving.embed)
+_add("score", _ANSWERS, serving.score)
+_add("recommend", _ANSWERS, serving.recommend)
+_add("similar", _ANSWERS, serving.similar)
+_add("export", _ANSWERS, exporting.export)
+_add("push", _ANSWERS, exporting.push)
+_add("pull", _ANSWERS, exporting.pull)
+_add("update", _ANSWERS, updating.update)
+_add("serve", _ANSWERS, service.serve)
+app.add_typer(graphs.datasets, name="datasets", rich_help_panel=_GRAPHS, epilog=epilog("datasets"))
+_add("prepare", _GRAPHS, preparing.prepare)
+_add("inspect", _GRAPHS, graphs.inspect)
+_add("methods", _GRAPHS, naming.methods)
+_add("settings", _GRAPHS, naming.settings)
+_add("doctor", _GRAPHS, doctor.doctor)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -29,6 +29,9 @@ def compare(
         str | None,
         typer.Option(help="paper or strict. \\[default: paper for the paper's datasets]"),
     ] = None,
+    nodes: flags.Nodes = None,
+    title_column: flags.TitleColumn = None,
+    attribute: flags.Attributes = None,
     features: flags.Features = None,
     labels: flags.Labels = None,
     source_column: flags.SourceColumn = None,
@@ -71,7 +74,7 @@ def compare(
         weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
         directed=directed, missing=missing, bipartite=bipartite, encoding=encoding,
         time_column=time_column, type_column=type_column, node_type_column=node_type_column,
-        edge_features=edge_feature,
+        edge_features=edge_feature, nodes=nodes, title_column=title_column, attributes=attribute,
     )  # fmt: skip
     chosen = {
         "task": task,

@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-from mgae.cli.flags import Json
+from mgae.cli.flags import Json, Quiet
 
 # The extras, and the modules that each of them brings.
 _EXTRAS = {
@@ -41,7 +41,7 @@ class Finding:
     ok: bool | None = None
 
 
-def doctor(as_json: Json = False) -> int:
+def doctor(as_json: Json = False, quiet: Quiet = False) -> int:
     """Print versions, threads, devices and extras, and train for some seconds as a test."""
     from mgae.core.training import devices_here
     from mgae.data.datasets.sources import cache_folder, mirror_folder

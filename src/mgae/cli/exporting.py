@@ -53,11 +53,12 @@ def push(
     public: Annotated[
         bool, typer.Option("--public", help="For all to see, with the graph. \\[default: private]")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Upload a run with its graph to Hugging Face; HF_TOKEN or hf auth login gives access."""
     from mgae.serving.exporting.hub import push as upload
 
-    typer.echo(upload(run, repo, public))
+    typer.echo(upload(run, repo, public, quiet))
 
 
 def pull(
@@ -66,8 +67,9 @@ def pull(
     revision: Annotated[
         str | None, typer.Option(metavar="NAME", help="A branch, a tag or a commit.")
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Download a run from Hugging Face, and check its files."""
     from mgae.serving.exporting.hub import pull as download
 
-    typer.echo(download(repo, out, revision))
+    typer.echo(download(repo, out, revision, quiet))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from mgae.cli import flags
-from mgae.cli.flags import Json
+from mgae.cli.flags import Json, Quiet
 from mgae.cli.naming import print_list
 from mgae.core.errors import ConfigError
 
@@ -19,7 +19,7 @@ datasets = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 
 @datasets.callback()
-def listed(context: typer.Context, as_json: Json = False) -> None:
+def listed(context: typer.Context, as_json: Json = False, quiet: Quiet = False) -> None:
     """List the datasets that can be named, or get some of them."""
     if context.invoked_subcommand is not None:
         return
@@ -43,6 +43,7 @@ def listed(context: typer.Context, as_json: Json = False) -> None:
 @datasets.command("get")
 def get(
     names: Annotated[list[str], typer.Argument(help="Datasets, as mgae datasets lists them.")],
+    quiet: Quiet = False,
 ) -> None:
     """Fetch datasets into the cache, and check them."""
     from mgae.cli.stages import StageProgress
@@ -51,7 +52,7 @@ def get(
     from mgae.registry import DATASETS
 
     for name in [DATASETS[name].name for name in names]:
-        with StageProgress() as progress:
+        with StageProgress(shown=not quiet) as progress:
             fetch(name, progress.on_bytes)
             progress.on_share("checking", 0.0)
             load_graph(name)
@@ -60,6 +61,9 @@ def get(
 
 def inspect(
     graph: Annotated[str, typer.Argument(help="A dataset's name or a file.")],
+    nodes: flags.Nodes = None,
+    title_column: flags.TitleColumn = None,
+    attribute: flags.Attributes = None,
     features: flags.Features = None,
     labels: flags.Labels = None,
     source_column: flags.SourceColumn = None,
@@ -84,6 +88,7 @@ def inspect(
         Path | None, typer.Option(metavar="PNG", help="Draw the degrees into this file.")
     ] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Print what was understood of a graph: counts, degrees, components, what to start with."""
     from mgae.cli.stages import StageProgress
@@ -104,9 +109,9 @@ def inspect(
         weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
         directed=directed, missing=missing, bipartite=bipartite, encoding=encoding,
         time_column=time_column, type_column=type_column, node_type_column=node_type_column,
-        edge_features=edge_feature,
+        edge_features=edge_feature, nodes=nodes, title_column=title_column, attributes=attribute,
     )  # fmt: skip
-    with StageProgress(shown=not as_json) as progress:
+    with StageProgress(shown=not (as_json or quiet)) as progress:
         sections = assignments(set_ or [])
         if unused := sections.keys() - {"input", "features"}:
             raise ConfigError(f"--set {min(unused)} is for training: inspect reads input, features")

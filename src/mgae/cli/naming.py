@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli.flags import Json
+from mgae.cli.flags import Json, Quiet
 from mgae.cli.plainrows import print_rows
 
 
-def methods(as_json: Json = False) -> None:
+def methods(as_json: Json = False, quiet: Quiet = False) -> None:
     """List the methods, the parts that can be swapped, and the tools that can follow a training."""
     from mgae.registry import METHODS, PARTS, TRACKERS
 
@@ -33,6 +33,7 @@ def settings(
         bool, typer.Option("--schema", help="Print the JSON schema of a configuration file.")
     ] = False,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """List every setting with its default, what is allowed, and what it does."""
     from mgae.runs import reference

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import replace
 from typing import Literal
 
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from mgae.runs.comparison import Comparison
@@ -22,6 +24,9 @@ from mgae.runs.comparison.outputs import (
 from mgae.runs.presets import Published
 from mgae.runs.results import RunResult, Summary, best_cells, heading
 
+_SHORTEST_NAME = 20  # to which a method's name may be cut
+_ENDLESS = 10_000
+
 
 def print_result(result: RunResult, paper: Published | None) -> None:
     """Print ours, the paper's below it, then the heuristics on the same split."""
@@ -29,7 +34,7 @@ def print_result(result: RunResult, paper: Published | None) -> None:
     about = f"{config.graph}, {config.task}, protocol {config.protocol}"
     console.print(f"{about}: test, {_counted(config.runs, 'run')}", highlight=False)
     if result.test:
-        console.print(result_table(result, paper))
+        print_table(console, result_table(result, paper))
     else:
         console.print("no test edges, so no figures: split.test_ratio is 0", highlight=False)
     for line in _remarks(result, paper):
@@ -48,6 +53,34 @@ def _print_verdict(console: Console, result: RunResult) -> None:
         console.print(f"  try: {advice}", highlight=False, soft_wrap=True)
 
 
+def print_table(console: Console, table: Table) -> None:
+    """Print a table; where its figures would be cut, some of its columns below the others."""
+    first, *others = table.columns
+    while others:
+        count = len(others)
+        while count > 1 and _missing(console, _part(table, first, others[:count])) > 0:
+            count -= 1
+        console.print(_part(table, first, others[:count]))
+        others = others[count:]
+
+
+def _part(table: Table, first: Column, others: list[Column]) -> Table:
+    """Return a table of some of the columns."""
+    part = copy(table)
+    part.columns = [replace(column, _index=n) for n, column in enumerate((first, *others))]
+    for column, whole in zip(part.columns, (first, *others), strict=True):
+        column._cells = whole._cells
+    return part
+
+
+def _missing(console: Console, table: Table) -> int:
+    """Return by how many characters the terminal is too narrow; a name may be cut to some."""
+    wide = console.options.update(width=_ENDLESS)
+    names = max(console.measure(cell, options=wide).maximum for cell in table.columns[0].cells)
+    whole = console.measure(table, options=wide).maximum
+    return whole - max(0, names - _SHORTEST_NAME) - console.width
+
+
 def result_table(result: RunResult, paper: Published | None) -> Table:
     """Return one row for each of ours, the paper's and the heuristics; one column per metric.
 
@@ -60,7 +93,7 @@ def result_table(result: RunResult, paper: Published | None) -> Table:
     table = Table()
     table.add_column("method")
     for name in columns:
-        table.add_column(heading(name), justify="right")
+        table.add_column(heading(name), justify="right", no_wrap=True)
 
     def add(title: str, figures: Mapping[str, Summary], number: int, style: str = "") -> None:
         cells = [str(figures[name]) if name in figures else "–" for name in columns]
@@ -105,7 +138,7 @@ def print_comparison(comparison: Comparison) -> None:
     """Print the ranked methods, the heuristics below the line, and refusals."""
     console = Console(markup=False)
     console.print(about(comparison), highlight=False)
-    console.print(comparison_table(comparison))
+    print_table(console, comparison_table(comparison))
     for row in comparison.refusals:
         console.print(f"{row.name} refused: {row.refused}", highlight=False, soft_wrap=True)
     console.print(MEMORY_NOTE, highlight=False, soft_wrap=True)

@@ -37,6 +37,7 @@ def serve(
     ] = None,
     number: Seed = 0,
     device: flags.DeviceAgain = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not say where.")] = False,
 ) -> None:
     """Serve recommendations of runs over HTTP, with a page to look around in."""
     _require_packages()
@@ -56,7 +57,8 @@ def serve(
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        _say_where(host, listening.getsockname()[1], token)
+        if not quiet:
+            _say_where(host, listening.getsockname()[1], token)
         with suppress(KeyboardInterrupt):  # the way to stop it, and no accident
             uvicorn.Server(config).run(sockets=[listening])
 

@@ -103,6 +103,9 @@ def score(
         Literal["refuse", "skip", "nan"],
         typer.Option(help="A pair with an unknown id: stop, leave it out, or give it no score."),
     ] = "refuse",
+    nodes: flags.Nodes = None,
+    title_column: flags.TitleColumn = None,
+    attribute: flags.Attributes = None,
     features: flags.Features = None,
     source_column: flags.SourceColumn = None,
     target_column: flags.TargetColumn = None,
@@ -128,7 +131,8 @@ def score(
     if (file := _file(out)) is not None:
         check_out(file, TABLES, pairs)
     given = flags.input_table(
-        features=features, source_column=source_column, target_column=target_column,
+        nodes=nodes, title_column=title_column, attributes=attribute, features=features,
+        source_column=source_column, target_column=target_column,
         id_column=id_column, directed=directed, missing=missing, bipartite=bipartite,
         encoding=encoding,
     )  # fmt: skip
@@ -244,11 +248,12 @@ def similar(
     number: Seed = 0,
     device: flags.DeviceAgain = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find the nodes whose embeddings are nearest to a node's."""
     from mgae.cli.stages import StageProgress
 
-    with StageProgress(shown=not as_json) as progress:
+    with StageProgress(shown=not (as_json or quiet)) as progress:
         predictor = _load(run, number, device, progress)
         rows = [
             _with_title(

@@ -191,6 +191,7 @@ def report(
         Literal["pca", "umap"] | None,
         typer.Option("--map", help="The map's projection. \\[default: umap where it is installed]"),
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Draw a finished run's report.html again, one page that needs no network."""
     from mgae.reporting import write_report

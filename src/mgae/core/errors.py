@@ -20,6 +20,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+_SWAP = 0.5
+_MOST_COMPARED = 8
+
 
 class MGAEError(Exception):
     """A problem that the user can mend; ``exit_code`` is what the command line returns.
@@ -103,6 +106,31 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Return a suggestion in parentheses, or nothing if no known name is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    """Return a suggestion in parentheses, or nothing if no known name is near.
+
+    >>> hint("gnc", ["gin", "gcn"])
+    ' (did you mean gcn?)'
+    """
+    near = difflib.get_close_matches(name, list(known), n=_MOST_COMPARED)
+    return f" (did you mean {min(near, key=lambda one: _slips(name, one))}?)" if near else ""
+
+
+def _slips(typed: str, meant: str) -> float:
+    """Return how many slips of the fingers lead from one name to another.
+
+    A letter more, less or wrong is one slip, two neighbors that changed places half of one.
+
+    >>> _slips("gnc", "gcn"), _slips("gnc", "gin"), _slips("mge", "mgae")
+    (0.5, 2.0, 1.0)
+    """
+    before: list[float] = []
+    row = [float(column) for column in range(len(meant) + 1)]
+    for i, letter in enumerate(typed, start=1):
+        above, row = row, [float(i)]
+        for j, other in enumerate(meant, start=1):
+            least = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != other))
+            if i > 1 and j > 1 and (letter, typed[i - 2]) == (meant[j - 2], other):
+                least = min(least, before[j - 2] + _SWAP)
+            row.append(least)
+        before = above
+    return row[-1]

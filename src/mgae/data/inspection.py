@@ -46,10 +46,20 @@ def inspect_graph(graph: Data) -> dict[str, Any]:
         },
         "degree_histogram": degree_histogram(degree),
         "times": _times(graph),
+        "titles": _titles(graph),
         "unlabeled": None if graph.y is None else _unlabeled(graph.y),
         "split": _split_sizes(graph),
         "suggestion": suggestion(graph),
     }
+
+
+def _titles(graph: Data) -> dict[str, Any] | None:
+    """Return how many nodes have a title, and the attributes that are shown."""
+    texts = graph.get("texts")
+    if texts is None:
+        return None
+    titled = 0 if texts.titles is None else len(texts.titles) - texts.titles.null_count
+    return {"nodes": titled, "attributes": ", ".join(texts.attributes) or "none"}
 
 
 def degrees(graph: Data) -> Tensor:

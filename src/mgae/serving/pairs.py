@@ -118,9 +118,13 @@ class _Piece:
             ends = [self.nodes.column.take(pa.array(row)) for row in self.numbers[:, known]]
             filled = columns
         added = [pa.array(values) for values in filled]
-        return pa.RecordBatch.from_arrays(
-            [*ends, *added], [*names, "score", "balanced_probability"]
-        )
+        written = [*names, "score", "balanced_probability"]
+        if (titles := self.nodes.titles) is not None:
+            rows = self.numbers if as_nan else self.numbers[:, known]
+            # What is no node has no title.
+            added += [titles.take(pa.array(row, mask=row < 0)) for row in rows]
+            written += [f"{name}_title" for name in names]
+        return pa.RecordBatch.from_arrays([*ends, *added], written)
 
 
 def _spread(values: np.ndarray, known: np.ndarray) -> np.ndarray:

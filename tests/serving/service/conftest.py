@@ -58,7 +58,8 @@ def client(predictor: Predictor) -> Iterator[TestClient]:
         yield made
 
 
-@pytest.fixture(scope="session")
+# By module: while it is there, this thread has an event loop that runs, and others cannot.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     if program is None:

@@ -286,3 +286,18 @@ def test_many_dots_are_drawn_coarser_while_they_move(browser: Browser, address: 
             }"""
         )
         assert widths[0] == widths[2] == 2 * widths[1]
+
+
+def test_classes_color_first_then_an_attribute_of_few_values(
+    browser: Browser, address: str
+) -> None:
+    with opened(browser, address) as page:
+        chosen = page.evaluate(
+            """async () => {
+              const { telling } = (await import("/page/legend.js")).Legend.prototype;
+              const attributes = { name: [..."abcdefghijkl"], town: [..."aabbccaabbc", null] };
+              const by = (grouping, some) => telling({ grouping, attributes: some });
+              return [by("class", attributes), by("cluster", attributes), by("community", {})];
+            }"""
+        )
+        assert chosen == [0, 2, 0]

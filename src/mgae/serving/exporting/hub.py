@@ -25,7 +25,7 @@ _FOLDERS = ("", "graph/", "seed-*/", "seed-*/graph/")
 _PATTERNS = [f"{folder}{file}" for folder in _FOLDERS for file in _FILES]
 
 
-def push(run: str | Path, repo: str, public: bool = False) -> str:
+def push(run: str | Path, repo: str, public: bool = False, quiet: bool = False) -> str:
     """Upload a finished run with a card that describes it; return its address.
 
     The graph goes along, with its ids and attributes: the repository is private unless ``public``.
@@ -34,7 +34,7 @@ def push(run: str | Path, repo: str, public: bool = False) -> str:
         UnsupportedError: if huggingface_hub is not installed, or the graph lies elsewhere.
         ConfigError: if the repository cannot be written to.
     """
-    api = _api()
+    api = _api(quiet)
     directory = RunDirectory.open(Path(run))
     metrics = directory.metrics()
     if directory.graph().get("prepared") is not None:
@@ -59,7 +59,7 @@ def push(run: str | Path, repo: str, public: bool = False) -> str:
     return str(getattr(done, "repo_url", repo))
 
 
-def pull(repo: str, out: str | Path, revision: str | None = None) -> Path:
+def pull(repo: str, out: str | Path, revision: str | None = None, quiet: bool = False) -> Path:
     """Download a run into a new directory, and check every file; return the directory.
 
     Raises:
@@ -67,7 +67,7 @@ def pull(repo: str, out: str | Path, revision: str | None = None) -> Path:
         ConfigError: if it cannot be downloaded.
         RunDirectoryError: if it is no finished run, or a file is damaged.
     """
-    api = _api()
+    api = _api(quiet)
     out = Path(out)
     check_free(out)
     fresh = out.absolute().with_name(f".{out.name}.pull")
@@ -99,10 +99,12 @@ def _verify(folder: Path, repo: str) -> None:
         sums.verify(*sums.sums)
 
 
-def _api() -> Any:
+def _api(quiet: bool) -> Any:
     if importlib.util.find_spec("huggingface_hub") is None:
         raise UnsupportedError("push and pull need huggingface_hub: pip install 'mgae[hub]'")
     hub = importlib.import_module("huggingface_hub")
+    if quiet:
+        hub.utils.disable_progress_bars()
     return hub.HfApi(library_name="mgae", library_version=__version__)
 
 

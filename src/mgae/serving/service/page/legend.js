@@ -25,7 +25,14 @@ export class Legend {
       element("div", { class: "body" }, by, this.items, this.rest),
     );
     this.home.hidden = false;
-    this.color(0);
+    this.select.value = this.telling(data);
+    this.color(Number(this.select.value));
+  }
+
+  // Classes tell most; where there are none, an attribute of a few values that somebody has chosen.
+  telling({ grouping, attributes }) {
+    const few = (values) => { const { size } = new Set(values.filter((one) => one !== null)); return size > 1 && size <= OTHER; };
+    return grouping === "class" ? 0 : 1 + Object.values(attributes).findIndex(few);
   }
 
   // The map's own groups first, then an attribute's most frequent values.

@@ -34,7 +34,7 @@ function figures(all) {
   const rows = all.map((figure) => {
     const best = Object.entries(figure.heuristics).sort((one, other) => other[1] - one[1])[0];
     const ahead = best && best[1] > figure.value;
-    const ends = figure.interval && element("small", {}, `${figure.interval[0].toFixed(1)} to ${figure.interval[1].toFixed(1)}`);
+    const ends = figure.interval && element("small", { class: "interval" }, `${figure.interval[0].toFixed(1)}–${figure.interval[1].toFixed(1)}`);
     return element("tr", {},
       element("th", { scope: "row" }, figure.heading, element("small", {}, figure.meaning)),
       element("td", { class: ahead ? null : "best" }, two(figure.value), ends),
