@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import typer
-from scripts.docsite import notebooks, reference
+from scripts.docsite import notebooks, routes
 from scripts.docsite.links import problems
 
 from mgae.cli.app import app
@@ -49,7 +49,7 @@ def test_the_site_builds_without_a_warning_and_needs_no_network(tmp_path: Path) 
 
 
 def test_requests_of_the_page_on_http_have_the_shapes_of_the_service() -> None:
-    bodies = re.findall(r"(/\w+) \\\n +-d '(.*)'", reference.http())
+    bodies = re.findall(r"(/\w+) \\\n +-d '(.*)'", routes.routes())
     assert [path for path, _ in bodies] == ["/score", "/embed"]
     for shape, (_, body) in zip((shapes.Pairs, shapes.NewNodes), bodies, strict=True):
         shape.model_validate_json(body)
