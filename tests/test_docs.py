@@ -102,6 +102,13 @@ def run_cells(page: Path) -> list[notebooks.Cell]:
     return notebooks.executed(notebooks.cells_of(page.read_text(encoding="utf-8")), ROOT)
 
 
+def test_the_page_for_python_runs() -> None:
+    page = (DOCS / "python.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(block, "python.md", "exec"), names)
+
+
 def test_a_tutorial_runs_and_becomes_a_notebook() -> None:
     cells = run_cells(DOCS / "tutorials" / f"{QUICK}.md")
     assert any(cell.text for cell in cells)
