@@ -214,7 +214,7 @@ class EvidenceModelSettings(EvidenceSettings):
 
     start: Literal["auto", "random", "shipped"] = Field(
         "auto",
-        description="random weights, or those of other graphs; auto: these if edges are few",
+        description="random weights, or those of other graphs; auto: these where edges are few",
     )
 
 

@@ -263,7 +263,7 @@ class EvidenceModel(Method):
         step_size: edges per optimizer step; None: 512, or as many as there are.
         start: ``random`` weights, or the ``shipped`` ones, trained on other graphs; their
             standardization then stays. ``auto``: shipped ones, changed by few steps, where there
-            are too few edges to learn from.
+            are no features and too few edges to learn from.
     """
 
     shortlists = True
@@ -321,7 +321,8 @@ class EvidenceModel(Method):
         """Train to the end: so few weights do not overfit, and small validation sets saturate."""
         few = graph.pairs.size(1) < _FEW_EDGES
         shipped = shipped_weights(self.names)["link.hidden.weight"]
-        fits = shipped.shape == self.link.hidden.weight.shape
+        # With features it was no better: what these say of links differs from table to table.
+        fits = graph.x is None and shipped.shape == self.link.hidden.weight.shape
         return self._stages(self.start == "auto" and few and fits)
 
     def final_stages(self, graph: MessageGraph, generators: Generators) -> list[Stage]:
