@@ -18,7 +18,7 @@ BENCHMARKS: Benchmarks = {
     "growth with the graph": growth.measure_all,
     "the encoder at several mask ratios": maskratio.measure_all,
     "a CSV of ten million edges with string ids": loading.measure,
-    "start-up of mgae --help": startup.measure,
+    "seconds of short commands": startup.measure,
 }
 
 

@@ -16,9 +16,15 @@ from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 from mkdocs.utils import get_relative_url
-from scripts.docsite import notebooks, reference
+from scripts.docsite import notebooks, reference, routes
 
 ROOT = Path(__file__).parents[2]
+_GENERATED = {
+    "reference/command-line.md": reference.command_line,
+    "reference/settings.md": reference.settings,
+    "reference/http.md": routes.routes,
+    "examples.md": reference.examples,
+}
 _OUTSIDE = (
     "CHANGELOG.md",
     "CONTRIBUTING.md",
@@ -40,7 +46,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
             if "__pycache__" not in path.parts:
                 name = path.relative_to(ROOT).as_posix()
                 files.append(File.generated(config, name, abs_src_path=str(path)))
-    for name, make in reference.PAGES.items():
+    for name, make in _GENERATED.items():
         files.append(File.generated(config, name, content=make()))
     for file in list(files.documentation_pages()):
         if notebooks.is_tutorial(file.src_uri):

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 from mgae.version import __version__
 
 if TYPE_CHECKING:
-    from mgae.core.errors import MGAEError
+    from mgae.core.errors import MGAEError, MGAEWarning
     from mgae.data.opening import open_graph
     from mgae.estimator import MGAE
     from mgae.registry import DATASETS, DECODERS, ENCODERS, LOSSES, MASKS, METHODS
     from mgae.reporting import write_report
+    from mgae.runs.bars import Progress
     from mgae.runs.comparison import compare
     from mgae.runs.config import RunConfig
     from mgae.runs.observer import Observer
@@ -44,8 +45,10 @@ _HOMES = {
     "METHODS": "mgae.registry",
     "MGAE": "mgae.estimator",
     "MGAEError": "mgae.core.errors",
+    "MGAEWarning": "mgae.core.errors",
     "Observer": "mgae.runs.observer",
     "Predictor": "mgae.serving.predictor",
+    "Progress": "mgae.runs.bars",
     "RunConfig": "mgae.runs.config",
     "RunResult": "mgae.runs.results",
     "compare": "mgae.runs.comparison",
@@ -68,8 +71,10 @@ __all__ = [
     "METHODS",
     "MGAE",
     "MGAEError",
+    "MGAEWarning",
     "Observer",
     "Predictor",
+    "Progress",
     "RunConfig",
     "RunResult",
     "__version__",

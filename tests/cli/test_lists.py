@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -72,15 +70,6 @@ def test_the_doctor_trains(
     rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows["self-test"]["ok"] is (code == 0)
     assert torch.__version__ in rows["versions"]["value"]
-
-
-@pytest.mark.parametrize("command", ["methods", "datasets", "settings"])
-def test_a_list_does_not_wait_for_torch(command: str) -> None:
-    code = (
-        f"import sys; from mgae.cli.app import main\ntry: main([{command!r}])\nexcept SystemExit: "
-    )
-    code += "sys.exit('torch' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
 
 
 def test_without_arguments_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

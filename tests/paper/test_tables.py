@@ -129,6 +129,27 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
     assert "misses the paper's AUC" not in text
 
 
+def test_a_row_of_ours_that_is_better_is_bold_beside_the_papers_best() -> None:
+    figures = {
+        ("GAE", "cora"): [91.0],
+        ("MGAE-GCN", "cora"): [93.0],
+        ("MGAE+", "cora"): [96.0],
+        ("MGAE+evidence", "cora"): [97.0],
+    }
+    doc = made("links-planetoid", figures, settings={"method": {"kind": "mgae"}})
+    found = lines(body_of(doc))
+    texts = [found[name][0] for name in ("GAE", "MGAE-GCN", "MGAE+", "MGAE+evidence")]
+    assert texts == ["91.00", "**93.00**", "96.00", "**97.00**"]
+    assert found["MGAE+"][1:3] == ["–", ""], "the paper has no such row"
+    text = body_of(doc)
+    assert "the best in bold among the paper's rows, and what of ours is above it." in text
+    assert "- MGAE+ on Cora: settings by the mean validation AUC of seeds 100 and 101." in text
+    assert "- MGAE+evidence on Cora: the settings of the default for one's own graph" in text
+    stored = {row["name"]: row for row in doc.to_json()["rows"]}
+    assert stored["MGAE+"]["recipe"] == "mgae-plus"
+    assert "recipe" not in stored["GAE"], "stored rows of before are not to change"
+
+
 def test_out_of_memory_and_missing_data_stand_in_their_cells() -> None:
     spec = table("links-ogb")
     outcomes: Outcomes = {("DGI", "ogbl-collab"): Unmeasured(status="data not available")}

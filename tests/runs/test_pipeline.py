@@ -261,7 +261,7 @@ def test_node_classification_embeds_from_all_edges(monkeypatch: pytest.MonkeyPat
         embeddings.append(embedding)
         return Measured({})
 
-    monkeypatch.setattr("mgae.runs.trial.measure_nodes", spy)
+    monkeypatch.setattr("mgae.evaluation.nodes.measure_nodes", spy)
     trial.test_figures(trial.method)
     assert torch.equal(embeddings[0], trial.method.embed(MessageGraph.of(graph)))
     assert not torch.equal(embeddings[0], trial.method.embed(trial.split.message))

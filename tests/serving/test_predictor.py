@@ -191,7 +191,8 @@ def test_the_validation_edges_are_not_seen_when_their_scores_are_calibrated() ->
 
 @pytest.fixture(scope="module")
 def own() -> Predictor:
-    return mgae.MGAE(**{**OWN, "val_ratio": 0.2}).fit(named(num_edges=60)).predictor()
+    settings = {**OWN, "split__val_ratio": 0.2, "features__use": "always"}
+    return mgae.MGAE(**settings).fit(named(num_edges=60)).predictor()
 
 
 def test_recommendations_come_from_shortlists_and_are_filled_up_from_all_nodes(

@@ -30,7 +30,7 @@ def export(
     quiet: Quiet = False,
 ) -> None:
     """Write a run for other tools: its network, its vectors, or its graph with links."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.serving import Predictor
     from mgae.serving.exporting.forms import export as write
     from mgae.serving.exporting.forms import form_of

@@ -46,7 +46,7 @@ def get(
     quiet: Quiet = False,
 ) -> None:
     """Fetch datasets into the cache, and check them."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.data.datasets.catalogue import dataset_state, fetch
     from mgae.data.datasets.loading import load_graph
     from mgae.registry import DATASETS
@@ -91,7 +91,7 @@ def inspect(
     quiet: Quiet = False,
 ) -> None:
     """Print what was understood of a graph: counts, degrees, components, what to start with."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.core.graph import MessageGraph
     from mgae.data.columns.choices import FeatureSettings
     from mgae.data.inspection import inspect_graph, plot_degrees

@@ -34,7 +34,7 @@ def prepare(
     """
     import json
 
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.data.io.options import InputSettings
     from mgae.data.large import prepare as run
 

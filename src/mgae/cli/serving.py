@@ -64,7 +64,7 @@ def embed(
     quiet: Quiet = False,
 ) -> None:
     """Write the embeddings of a run's nodes, or of another graph with the same features."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.serving.nodeindex import NodeIndex
     from mgae.serving.outfiles import MATRICES, check_out, write_matrix
 
@@ -123,7 +123,7 @@ def score(
 
     With a graph, --source-column and --target-column are those of its edges.
     """
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.data.io.options import InputSettings
     from mgae.serving.outfiles import TABLES, check_out
     from mgae.serving.pairs import scored_pairs
@@ -195,7 +195,7 @@ def recommend(
     quiet: Quiet = False,
 ) -> None:
     """Recommend new links of a node, or of all nodes."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.serving.outfiles import TABLES, check_out
 
     _choose_one(node, everyone, as_json)
@@ -251,7 +251,7 @@ def similar(
     quiet: Quiet = False,
 ) -> None:
     """Find the nodes whose embeddings are nearest to a node's."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
 
     with StageProgress(shown=not (as_json or quiet)) as progress:
         predictor = _load(run, number, device, progress)
@@ -310,7 +310,7 @@ def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any
     from mgae.data.opening import open_graph
     from mgae.serving.newcomers import preparation_of
 
-    preparing = preparation_of(predictor.graph)
+    preparing = preparation_of(predictor.fields)
     return open_graph(graph, InputSettings(**given), progress.on_share, preparing)
 
 

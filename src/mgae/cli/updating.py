@@ -31,7 +31,7 @@ def update(
     quiet: Quiet = False,
 ) -> None:
     """Let new edges and nodes join a run without training, and say when to train again."""
-    from mgae.cli.progress import StageProgress
+    from mgae.cli.stages import StageProgress
     from mgae.data.io.options import InputSettings
     from mgae.serving.updates import update_run
 

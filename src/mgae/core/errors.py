@@ -10,6 +10,8 @@
     ├── TrainingError      training went wrong, as by a loss that is not finite
     └── RankError          another process of the same training is gone
 
+`MGAEWarning` says that a result stands on weak feet; the filters of `warnings` take it.
+
 A broken promise of this package itself is an ``assert``, never one of these.
 """
 
@@ -23,9 +25,26 @@ _MOST_COMPARED = 8
 
 
 class MGAEError(Exception):
-    """A problem that the user can mend; ``exit_code`` is what the command line returns."""
+    """A problem that the user can mend; ``exit_code`` is what the command line returns.
+
+    >>> import mgae
+    >>> try:
+    ...     mgae.open_graph([("ann", "ann"), ("bob", "bob")])
+    ... except mgae.MGAEError as error:
+    ...     print(error)
+    the table has no edges but 2 self-loops
+    """
 
     exit_code = 2
+
+
+class MGAEWarning(UserWarning):
+    """Something that puts a result in doubt, though there is one.
+
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", MGAEWarning)  # or "error", to stop at the first
+    """
 
 
 class ConfigError(MGAEError):

@@ -5,19 +5,25 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
 from scipy import sparse
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.io.bounds import LONGEST_ID, check_num_nodes
 
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
-def checked(data: Data) -> Data:
+    from mgae.data.fields import GraphFields
+
+_Graph = TypeVar("_Graph", "Data", "GraphFields")
+
+
+def checked(data: _Graph) -> _Graph:
     """Return a copy of ``data`` that keeps the graph contract.
 
     Ids in range, no duplicate edge (weights of duplicates are added), no self-loop, finite
@@ -29,6 +35,7 @@ def checked(data: Data) -> Data:
     Raises:
         GraphError: if the graph cannot be brought into that form.
 
+    >>> from torch_geometric.data import Data
     >>> graph = checked(Data(edge_index=torch.tensor([[0, 1, 1], [1, 0, 1]]), num_nodes=2))
     >>> graph.edge_index.tolist(), graph.undirected
     ([[1, 0], [0, 1]], True)
@@ -109,7 +116,7 @@ def standardized(values: np.ndarray) -> np.ndarray:
     return np.asarray(scaled, np.float32)
 
 
-def _remaining(data: Data) -> Data:
+def _remaining(data: _Graph) -> _Graph:
     """Return all but what is replaced: PyG copies edges needlessly, and ids one by one."""
     remaining = copy.copy(data)
     remaining.edge_index = remaining.edge_weight = remaining.edge_attr = None

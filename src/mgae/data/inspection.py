@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 import torch
 from scipy.sparse.csgraph import connected_components
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.data.atomic import write_atomically
 from mgae.data.datasets.loading import statistics
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 # From here on a graph counts as dense: Planetoid's have a mean degree of 3 to 5, ogbl-ddi of 500.
 _DENSE_DEGREE = 20

@@ -21,6 +21,7 @@ from mgae.data.checks import checked, plain_ids
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.datasets.loading import load_graph
 from mgae.data.features import Preparation, features, uneven_note
+from mgae.data.fields import as_data
 from mgae.data.hetero import from_hetero
 from mgae.data.ids import Ids, Nodes, counted
 from mgae.data.io.assembly import assemble_graph, user_path
@@ -48,8 +49,8 @@ def open_graph(
 
     Args:
         graph: a dataset's name, a path, a folder of `mgae prepare`, a PyG ``Data`` or
-            ``HeteroData``, a networkx graph, a scipy sparse matrix, or a table of edges (pandas,
-            pyarrow).
+            ``HeteroData``, a networkx graph, a scipy sparse matrix, a table of edges (pandas,
+            polars, pyarrow), or a list or an array of pairs of ids.
         settings: how files and tables are read.
         on_progress: called with the stage and the share that is done.
         preparing: how features become numbers, or how they did in the training of a model.
@@ -117,7 +118,7 @@ def read_graph(
         table = open_table(path, edge_hints(settings), on_progress)
         edges = edges_of_table(table, settings)
     name = Path(path.name.removesuffix(".gz")).stem
-    return assemble_graph(edges, name, settings, on_progress, preparing)
+    return as_data(assemble_graph(edges, name, settings, on_progress, preparing))
 
 
 def as_graph(
@@ -144,7 +145,8 @@ def as_graph(
     if isinstance(obj, Data):
         return _checked_data(obj, settings, preparing)
     settings.refuse_unused()
-    return assemble_graph(_edges(obj, settings), "graph", settings, _ignore_progress, preparing)
+    edges = _edges(obj, settings)
+    return as_data(assemble_graph(edges, "graph", settings, _ignore_progress, preparing))
 
 
 def _edges(obj: Any, settings: InputSettings) -> EdgeList:
@@ -152,7 +154,30 @@ def _edges(obj: Any, settings: InputSettings) -> EdgeList:
         return edges_of_networkx(obj, "the graph", settings)
     if sparse.issparse(obj):
         return edges_of_matrix(obj, "the matrix", settings)
+    if isinstance(obj, list | tuple | np.ndarray):
+        obj = _listed_pairs(obj)
     return edges_of_table(ArrowTable("the table", arrow_table(obj)), settings)
+
+
+def _listed_pairs(pairs: Any) -> pa.Table:
+    """Return pairs of ids as a table of edges."""
+    try:
+        ends = np.asarray(pairs)
+    except ValueError:  # rows of several lengths
+        ends = np.empty(0)
+    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iuUO":
+        got = f"the shape {list(ends.shape)} of {ends.dtype}"
+        raise GraphError(
+            f"edges in a list or an array must be pairs of ids, integers or texts, got {got}: "
+            "for an adjacency matrix give scipy.sparse.csr_array(X)"
+        )
+    # As an array, pairs such as (1, "a") are texts; as lists their ids stay what they are.
+    columns = zip(*pairs, strict=True) if ends.dtype.kind in "UO" else ends.T
+    try:
+        source, target = (pa.array(list(column)) for column in columns)
+    except pa.ArrowException as error:
+        raise GraphError(f"the pairs cannot be read: {error}") from None
+    return pa.table({"source": source, "target": target})
 
 
 def _checked_data(

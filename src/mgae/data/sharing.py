@@ -11,10 +11,9 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.core.training import distributed
@@ -23,6 +22,9 @@ from mgae.data.datasets.sources import cache_folder
 from mgae.data.mapped import mapped_graph, write_mapped
 from mgae.data.splits.links import LinkSplit
 from mgae.data.store import graph_in_files, save_graph
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 _T = TypeVar("_T")
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
 from pydantic import TypeAdapter
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.atomic import read_tensors, write_atomically, write_json, write_tensors
 from mgae.data.checks import checked
 from mgae.data.damage import DAMAGE, reason
-from mgae.data.datasets.loading import load_graph
+from mgae.data.datasets.loading import load_fields
 from mgae.data.features import PREPARATION_FILES, Preparation
-from mgae.data.large.folder import is_prepared, prepared_graph
+from mgae.data.fields import GraphFields, as_data
+from mgae.data.large.folder import is_prepared, prepared_fields
 from mgae.data.nodetexts import NodeTexts
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 # What is known of a graph besides its tensors and ids.
 _FACTS = (
@@ -62,6 +65,11 @@ def save_graph(graph: Data, folder: Path) -> None:
 
 
 def stored_graph(folder: Path) -> Data:
+    """Return the graph that `save_graph` stored as a ``Data``; see `stored_fields`."""
+    return as_data(stored_fields(folder))
+
+
+def stored_fields(folder: Path) -> Data | GraphFields:
     """Return the graph that `save_graph` stored.
 
     Raises:
@@ -72,11 +80,11 @@ def stored_graph(folder: Path) -> Data:
             source = json.loads((folder / "source.json").read_text(encoding="utf-8"))
             if "prepared" in source:
                 return _still_prepared(**source["prepared"])
-            graph = load_graph(source["name"])
+            graph = load_fields(source["name"])
             if graph.checksum != source["checksum"]:
                 raise GraphError(f"{source['name']} is not the one this run was trained on")
             return graph
-        return checked(graph_in_files(folder))
+        return checked(_fields_in_files(folder))
     except DAMAGE as error:
         raise GraphError(
             f"the graph in {folder} is damaged: {reason(error)}; restore it from a copy, or train "
@@ -84,13 +92,13 @@ def stored_graph(folder: Path) -> Data:
         ) from None
 
 
-def _still_prepared(folder: str, digest: str) -> Data:
+def _still_prepared(folder: str, digest: str) -> GraphFields:
     """Return the prepared graph in a folder, if it is still the one that was trained on."""
     if not is_prepared(Path(folder)):
         raise GraphError(
             f"there is no prepared graph in {folder} any more: put it back there, or train again"
         )
-    graph = prepared_graph(Path(folder))
+    graph = prepared_fields(Path(folder))
     if graph.prepared["digest"] != digest:
         raise GraphError(f"{folder} holds another graph than this run was trained on: train again")
     return graph
@@ -98,10 +106,16 @@ def _still_prepared(folder: str, digest: str) -> Data:
 
 def graph_in_files(folder: Path) -> Data:
     """Return the graph whose files `save_graph` wrote, as they are; its tensors are mapped."""
+    return as_data(_fields_in_files(folder))
+
+
+def _fields_in_files(folder: Path) -> GraphFields:
     source = folder / "source.json"
     if source.exists():  # of a prepared graph
         return _still_prepared(**json.loads(source.read_text(encoding="utf-8"))["prepared"])
-    nodes = pq.read_table(folder / "nodes.parquet")
+    # `read_table` would load pyarrow.dataset, and that pandas.
+    with pq.ParquetFile(folder / "nodes.parquet") as file:
+        nodes = file.read()
     node_ids = nodes["node_id"].to_pylist()
     tensors = read_tensors(folder / "tensors.safetensors")
     facts: dict[str, Any] = _FACTS_FORM.validate_python(
@@ -111,4 +125,4 @@ def graph_in_files(folder: Path) -> Data:
         raise ValueError(f"facts.json has {', '.join(sorted(unknown))}, which is unknown")
     facts["preparation"] = Preparation.load(folder)
     facts["texts"] = NodeTexts.of_table(nodes)
-    return Data(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids))
+    return GraphFields(**tensors, **facts, node_ids=node_ids, num_nodes=len(node_ids))

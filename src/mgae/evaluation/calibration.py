@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import expit
 from torch import Tensor
 
@@ -38,6 +37,8 @@ class Calibration:
         do not overlap. A slope below zero would turn the ranking around: it is zero then, and
         every probability 1/2.
         """
+        from scipy.optimize import minimize  # noqa: PLC0415 - slow to load
+
         scores = np.concatenate([positive, negative]).astype(np.float64)
         center, width = float(np.median(scores)), float(scores.std()) or 1.0
         n, m = len(positive), len(negative)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import accuracy_score, average_precision_score, f1_score, roc_auc_score
 
 from mgae.core.errors import GraphError
 
@@ -25,6 +24,8 @@ def auc(positive: ArrayLike, negative: ArrayLike) -> float:
 
 def average_precision(positive: ArrayLike, negative: ArrayLike) -> float:
     """Return the precision at each positive, averaged."""
+    from sklearn.metrics import average_precision_score  # noqa: PLC0415 - slow to load
+
     labels, scores = _labeled(positive, negative)
     return float(average_precision_score(labels, scores))
 
@@ -73,6 +74,8 @@ def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
 
 def classification(y: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
     """Return accuracy, macro F1 and micro F1 of hard labels."""
+    from sklearn.metrics import accuracy_score, f1_score  # noqa: PLC0415 - slow to load
+
     return {
         "accuracy": float(accuracy_score(y, predicted)),
         "macro_f1": float(f1_score(y, predicted, average="macro")),
@@ -82,6 +85,8 @@ def classification(y: ArrayLike, predicted: ArrayLike) -> dict[str, float]:
 
 def multilabel_auc(y: ArrayLike, scores: ArrayLike) -> float:
     """Return the mean ROC-AUC over the labels [n, L]; labels with one class are left out."""
+    from sklearn.metrics import roc_auc_score  # noqa: PLC0415 - slow to load
+
     y, scores = np.asarray(y), _floats(scores)
     both = (y.min(axis=0) == 0) & (y.max(axis=0) == 1)
     if not both.any():

@@ -6,7 +6,7 @@ import importlib
 import itertools
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,13 +19,15 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from torch import Tensor
 from torch.nn.functional import normalize
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.seeding import stream_seed
 from mgae.data.splits.nodes import Indices, folds, labeled_nodes, node_split
 from mgae.evaluation import metrics
 from mgae.evaluation.measured import Measured
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 # scikit-learn's usual one first: it wins a tie.
 _SPARSE_BELOW = 0.2

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 from torch import Tensor
 
@@ -55,6 +54,8 @@ class RisingCurve:
         Platt's targets, (n + 1) / (n + 2) and 1 / (m + 2), keep it finite. Every 40 hits allow a
         piece more, up to five: with few it is Platt's curve.
         """
+        from scipy.optimize import minimize  # noqa: PLC0415 - slow to load
+
         n, m = len(hits), len(others)
         pieces = int(np.clip(n // _HITS_PER_PIECE, 1, _MOST_PIECES))
         scores = np.concatenate([hits, others]).astype(np.float64)

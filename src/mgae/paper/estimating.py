@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import psutil
 from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
@@ -117,11 +118,12 @@ def measured(cell: Cell, graph: Data, stored: float | None = None) -> Estimate:
     if cell.trained is not None:
         again = "measures the models of another row again"
         return Estimate(cell, 0.0, 0.0, stored, note=again)
+    loaded = psutil.Process().memory_info().rss  # libraries and the graph
     with PeakMemory() as memory:
         run, step = _run_seconds(cell.config, graph)
     hours, cpu = (cell.config.runs * seconds / 3600 for seconds in run)
     note = "its evidence model is not counted" if cell.row.method == "combined" else ""
-    return Estimate(cell, hours, cpu, stored, step, memory.peak_bytes / GIB, note)
+    return Estimate(cell, hours, cpu, stored, step, (loaded + memory.peak_bytes) / GIB, note)
 
 
 def _now() -> Seconds:

@@ -46,6 +46,15 @@ def write_report(path: str | Path, projection: Projection = "pca") -> Path:
 
     Raises:
         RunDirectoryError: if there is no finished run, or nothing can be written.
+
+    >>> import mgae, tempfile
+    >>> ring = [(node, (node + 1) % 30) for node in range(30)]
+    >>> config = mgae.RunConfig(graph="ring", method="gae", train={"epochs": 1})
+    >>> out = tempfile.TemporaryDirectory()
+    >>> result = mgae.run(config, ring, out.name, mgae.Observer())
+    >>> mgae.write_report(out.name).name
+    'report.html'
+    >>> out.cleanup()
     """
     directory = RunDirectory.open(Path(path))
     if not directory.finished:

@@ -68,7 +68,7 @@ class StrongLinks:
 
 def strong_links(predictor: Predictor, most: int = 20) -> StrongLinks:
     """Rank pairs with a common neighbor; no node stands in more than two of them."""
-    graph = MessageGraph.of(predictor.graph)
+    graph = MessageGraph.of(predictor.fields)
     joined, sides = edge_matrix(graph), graph.sides
     heads = _affordable(joined, sides)
     most_scored = _MOST_WALKED if predictor.method.shortlists else _MOST_SCORED

@@ -14,8 +14,9 @@ from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
 from mgae.evaluation.monitors import LOSS, monitored_rank
 from mgae.registry import DATASETS, METHODS, PARTS, Registry
-from mgae.runs.layering import as_table, read_toml
+from mgae.runs.layering import as_table, flat, read_toml
 from mgae.runs.sections import EvaluationSettings, SplitSettings, TrainSettings
+from mgae.runs.texttables import html_table
 from mgae.settings import PartSettings, Settings, shown
 
 Task = Literal["links", "nodes"]
@@ -159,6 +160,16 @@ class RunConfig(Settings):
         """The link metric that counts: what picks the epoch, or else what the graph is known by."""
         monitor = self.train.monitor.partition("+")[0]  # of several Hits@K the first
         return _dataset(self.graph).get("monitor", "auc") if monitor == LOSS else monitor
+
+    def __repr__(self) -> str:
+        kinds = (f"{name}={getattr(self, name).kind!r}" for name in ("method", *PARTS)
+                 if getattr(self, name) is not None)  # fmt: skip
+        plain = (f"{name}={getattr(self, name)!r}" for name in ("task", "protocol", "seed", "runs"))
+        return f"RunConfig(graph={self.graph!r}, {', '.join((*kinds, *plain))}, …)"
+
+    def _repr_html_(self) -> str:
+        rows = flat(self.model_dump(exclude_none=True)).items()
+        return html_table(["setting", "value"], rows, self.label)
 
     @property
     def label(self) -> str:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-
-from torch_geometric.data import Data
+from typing import TYPE_CHECKING
 
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.featuresignal import FeatureSignal
@@ -12,6 +11,9 @@ from mgae.core.seeding import Generators
 from mgae.registry import METHODS
 from mgae.runs.config import RunConfig
 from mgae.runs.trial import draw_split
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def message_graph(config: RunConfig, graph: Data) -> MessageGraph:

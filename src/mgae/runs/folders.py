@@ -30,6 +30,16 @@ def check_free(path: Path) -> None:
     check_writable(path)
 
 
+def require_empty(path: Path) -> None:
+    """Refuse a path where something is already.
+
+    Raises:
+        RunDirectoryError: if it is a file, or a folder that is not empty.
+    """
+    if path.is_file() or (path.is_dir() and any(path.iterdir())):
+        raise RunDirectoryError(f"{path} is there already: save to another path, or remove it")
+
+
 def is_remains(folder: Path) -> bool:
     """Return whether a folder has nothing but what a run leaves if it is killed as it begins."""
     files = [file for file in folder.rglob("*") if not file.is_dir()]

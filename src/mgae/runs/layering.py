@@ -48,6 +48,19 @@ def merge(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
+def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
+    """Return the settings of all sections by their paths.
+
+    >>> flat({"seed": 1, "mask": {"ratio": 0.7}})
+    {'seed': 1, 'mask.ratio': 0.7}
+    """
+    whole: dict[str, Any] = {}
+    for name, value in settings.items():
+        inner = flat(value, f"{above}{name}.") if isinstance(value, Mapping) else None
+        whole |= {f"{above}{name}": value} if inner is None else inner
+    return whole
+
+
 def assignments(texts: Iterable[str]) -> dict[str, Any]:
     """Read ``section.key=value`` texts; the value is TOML, or else plain text.
 

@@ -44,7 +44,7 @@ from mgae.runs.featureuse import choose_features, message_graph
 from mgae.runs.featureworth import after_check, worth_of_features
 from mgae.runs.folders import check_free
 from mgae.runs.memory import fitted
-from mgae.runs.observer import Observer
+from mgae.runs.observer import LogObserver, Observer, ended
 from mgae.runs.parallel import as_they_come
 from mgae.runs.results import Figures, RunResult, SeedResult, heading
 from mgae.runs.rundirectory import RunDirectory, write_record
@@ -88,7 +88,7 @@ def run(
     >>> 50 < result.test["auc"].mean < 100
     True
     """
-    observer = observer or Observer()
+    observer = observer or LogObserver()
     if not distributed.is_first():
         out, observer = None, Observer()
     choose_device(config.train.device)  # what is not here is known before the graph is read
@@ -117,16 +117,11 @@ def run_opened(
     """Do what `run` does for a graph that `open_graph` gave."""
     if config.task == "nodes":
         require_labels(graph)
-    config, left_out = distributed.from_first(partial(choose_features, config, graph))
-    message = message_graph(config, graph)
-    config, fewer = shortened(config, message)
-    config, changed = distributed.from_first(partial(fitted, config, message))
-    unread = (_unread_types(config, graph), _unread_edge_features(config, message))
-    by_time, sampled = _held_out_by_time(config, graph), _sampled_recall(config, message)
-    notes = (left_out, fewer, changed, *unread, by_time, sampled)
-    for note in (*notes, _too_few(config, message), _not_hard(config, graph, message)):
-        if note is not None:
-            observer.on_note(note)
+    config, message = adapted(config, graph, observer)
+    if (few := _too_few(config, message)) is not None:
+        observer.on_warning(few)
+    if (not_hard := _not_hard(config, graph, message)) is not None:
+        observer.on_note(not_hard)
     directory = None if out is None else RunDirectory.create(Path(out), config, graph)
     try:
         return _run_seeds(config, graph, message, directory, observer, jobs)
@@ -135,6 +130,23 @@ def run_opened(
         if directory is not None and not isinstance(error, _KEPT):
             directory.discard()
         raise
+
+
+def adapted(config: RunConfig, graph: Data, observer: Observer) -> tuple[RunConfig, MessageGraph]:
+    """Return a configuration that fits a graph and this machine, and what its method sees of it.
+
+    Notes say what was changed, and what of the graph is not read.
+    """
+    config, left_out = distributed.from_first(partial(choose_features, config, graph))
+    message = message_graph(config, graph)
+    config, fewer = shortened(config, message)
+    config, changed = distributed.from_first(partial(fitted, config, message))
+    unread = (_unread_types(config, graph), _unread_edge_features(config, message))
+    by_time, sampled = _held_out_by_time(config, graph), _sampled_recall(config, message)
+    for note in (left_out, fewer, changed, *unread, by_time, sampled):
+        if note is not None:
+            observer.on_note(note)
+    return config, message
 
 
 def _unread_types(config: RunConfig, graph: Data) -> str | None:
@@ -206,8 +218,17 @@ def resume(
 
     On another kind of ``device`` than before the result differs by rounding. The number of ranks
     may be another one too; the result is then that of as many from there on.
+
+    >>> import mgae, tempfile
+    >>> ring = [(node, (node + 1) % 30) for node in range(30)]
+    >>> config = mgae.RunConfig(graph="ring", method="gae", train={"epochs": 1})
+    >>> out = tempfile.TemporaryDirectory()
+    >>> result = mgae.run(config, ring, out.name, mgae.Observer())
+    >>> mgae.resume(out.name, mgae.Observer()).test == result.test  # it was finished already
+    True
+    >>> out.cleanup()
     """
-    observer = (distributed.is_first() and observer) or Observer()
+    observer = (observer or LogObserver()) if distributed.is_first() else Observer()
     directory = RunDirectory.open(Path(path))
     graph = shared_graph(directory.graph)
     observer.on_graph(graph)
@@ -230,8 +251,17 @@ def evaluate(
     """Measure a finished run again, from its graph, split and weights.
 
     ``settings`` measure it in another way than when it was trained, ``device`` elsewhere.
+
+    >>> import mgae, tempfile
+    >>> ring = [(node, (node + 1) % 30) for node in range(30)]
+    >>> config = mgae.RunConfig(graph="ring", method="gae", train={"epochs": 1})
+    >>> out = tempfile.TemporaryDirectory()
+    >>> result = mgae.run(config, ring, out.name, mgae.Observer())
+    >>> mgae.evaluate(out.name, mgae.Observer()).test == result.test
+    True
+    >>> out.cleanup()
     """
-    observer = (distributed.is_first() and observer) or Observer()
+    observer = (observer or LogObserver()) if distributed.is_first() else Observer()
     directory = RunDirectory.open(Path(path))
     whole = directory.config
     if settings is not None:
@@ -242,17 +272,18 @@ def evaluate(
     for remark in directory.notes:
         observer.on_note(remark)
     results = []
-    for index, config in enumerate(seed_configs(whole)):
-        observer.on_run(index, config)
-        home = directory.run(index)
-        stored = home.seed_result()
-        where = device_again(device, config.train.device)
-        trial = Trial(config, graph, message, home.split(graph, message), where)
-        home.load_weights(trial.method)
-        results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
-        as_trained = settings is None and not directory.updates()
-        if as_trained and (note := _differs(results[-1], stored)) is not None:
-            observer.on_note(note)
+    with ended(observer):
+        for index, config in enumerate(seed_configs(whole)):
+            observer.on_run(index, config)
+            home = directory.run(index)
+            stored = home.seed_result()
+            where = device_again(device, config.train.device)
+            trial = Trial(config, graph, message, home.split(graph, message), where)
+            home.load_weights(trial.method)
+            results.append(trial.result(Fit((), stored.best_epoch, 0.0), observer.on_stage, stored))
+            as_trained = settings is None and not directory.updates()
+            if as_trained and (note := _differs(results[-1], stored)) is not None:
+                observer.on_warning(note)
     return RunResult(whole, tuple(results), directory.path)
 
 
@@ -293,7 +324,7 @@ def _run_seeds(
     if device != CPU:
         observer.on_note(f"computing on {device}")
     home = None if directory is None else directory.path
-    with _resumable(directory):
+    with _resumable(directory), ended(observer):
         if jobs > 1 and config.runs > 1:
             results += _run_apart(config, graph, directory, observer, jobs)
         else:
@@ -405,7 +436,7 @@ def _run_seed(
         every = config.train.checkpoint_seconds
         fit = trial.fit(home.checkpoints(every) if home else None, on_epoch)
     if (note := _given_up_early(config, fit)) is not None:
-        observer.on_note(note)
+        observer.on_warning(note)
     result = trial.result(fit, observer.on_stage)
     if _needs_other_split(config, graph):
         figures = _by_other_split(config, graph, message, observer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -13,6 +14,7 @@ from pydantic import Field, TypeAdapter
 from mgae.evaluation.certainty import Certainty, pooled
 from mgae.evaluation.verdict import Standing, Verdict, display, judge
 from mgae.runs.config import RunConfig
+from mgae.runs.texttables import html_table
 
 Figures = dict[str, float]
 _HEADINGS = {
@@ -103,11 +105,34 @@ class Summary:
 
 @dataclass(frozen=True)
 class RunResult:
-    """All seeds of a run; ``directory`` has its files, if they were kept."""
+    """All seeds of a run; ``directory`` has its files, if they were kept.
+
+    >>> import mgae
+    >>> mgae.run(mgae.RunConfig(train={"epochs": 1}))
+    RunResult(mgae gcn on cora: AUC ..., AP ...)
+    """
 
     config: RunConfig
     seeds: tuple[SeedResult, ...]
     directory: Path | None = None
+
+    def __repr__(self) -> str:
+        figures = {name: self.test[name] for name in self.shown if name in self.test}
+        shown = ", ".join(f"{heading(name)} {one}" for name, one in figures.items())
+        verdict = "" if self.verdict is None else f"; {self.verdict.text}"
+        return f"RunResult({self.name} on {self.config.graph}: {shown or 'no test edges'}{verdict})"
+
+    def _repr_html_(self) -> str:
+        """Return the figures beside those of the heuristics, and the verdict."""
+        rows = {self.name: self.test, **self.beside, **self.heuristics}
+        columns = [name for name in self.shown if name in self.test]
+        cells = (
+            [display(name), *(str(row[metric]) if metric in row else "" for metric in columns)]
+            for name, row in rows.items()
+        )
+        verdict = "" if self.verdict is None else self.verdict.text
+        table = html_table(["test, in percent", *map(heading, columns)], cells, self.config.label)
+        return f"{table}<p>{html.escape(verdict)}</p>"
 
     @property
     def test(self) -> dict[str, Summary]:

@@ -8,11 +8,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from pydantic import TypeAdapter
 from torch import Tensor, nn
-from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, RunDirectoryError
 from mgae.core.graph import MessageGraph
@@ -27,17 +26,21 @@ from mgae.data.atomic import (
     write_text,
 )
 from mgae.data.damage import DAMAGE, reason
+from mgae.data.fields import GraphFields, as_data
 from mgae.data.splits.links import LinkSplit, has_official_split
-from mgae.data.store import save_graph, stored_graph
+from mgae.data.store import save_graph, stored_fields
 from mgae.evaluation.calibration import Calibrations
 from mgae.evaluation.verdict import Verdict
-from mgae.runs import manifest
+from mgae.runs import locking, manifest
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.runs.environment import checked_environment, environment
-from mgae.runs.folders import check_free, remove_remains
+from mgae.runs.folders import check_free, remove_remains, require_empty
 from mgae.runs.locking import lock_folder
 from mgae.runs.results import SeedResult, checked_metrics, seed_result, verdict_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 _FINAL = "final.safetensors"
 _CALIBRATION = "calibration.json"
@@ -193,10 +196,21 @@ class RunDirectory:
             )
         return RunDirectory(path)
 
+    def save(self, path: Path) -> None:
+        """Copy all of a finished run but checkpoints to another path, its checksums verified."""
+        require_empty(path)
+        self._manifest.verify_folder("")
+        leave_out = shutil.ignore_patterns("checkpoint", locking.NAME)
+        shutil.copytree(self.path, path, ignore=leave_out, dirs_exist_ok=True)
+
     def graph(self) -> Data:
         """The graph that was trained on."""
+        return as_data(self.graph_fields())
+
+    def graph_fields(self) -> Data | GraphFields:
+        """The same without loading PyG."""
         self._manifest.verify_folder("graph/")
-        return stored_graph(self.path / "graph")
+        return stored_fields(self.path / "graph")
 
     def write_split(self, split: LinkSplit) -> None:
         """Which edges are held out, and the negatives."""

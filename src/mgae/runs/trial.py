@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import torch
-from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, UnsupportedError
 from mgae.core.graph import MessageGraph
@@ -29,13 +29,15 @@ from mgae.evaluation.certainty import Certainty
 from mgae.evaluation.links import hard_parts, link_metrics, measure_links, validator
 from mgae.evaluation.measured import Measured
 from mgae.evaluation.metrics import auc
-from mgae.evaluation.nodes import measure_nodes, node_vectors
 from mgae.evaluation.ranking import MOST_EDGES
 from mgae.runs.build import build_method
 from mgae.runs.checkpoints import Checkpoints
 from mgae.runs.config import RunConfig
 from mgae.runs.results import Figures, SeedResult
 from mgae.runs.rundirectory import RunDirectory
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 OnStage = Callable[[str], None]
 # Of the budget, for the split: on all edges the training takes as long, and a little more.
@@ -276,6 +278,9 @@ class Trial:
         return self._measured_nodes(method)
 
     def _measured_nodes(self, method: Method, inner: bool = False) -> Measured:
+        # scikit-learn is slow to load
+        from mgae.evaluation.nodes import measure_nodes, node_vectors  # noqa: PLC0415
+
         config, embedding, x = self.config, method.embed(self.message), self.graph.x
         settings = config.evaluation
         # Without an encoder, as raw features, it is one vector.

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from mgae.evaluation.calibration import Calibrations
 from mgae.evaluation.metrics import Floats
+from mgae.runs.texttables import html_table
+from mgae.serving.frames import Frames
 from mgae.serving.nodeindex import NodeIndex
 from mgae.serving.ranker import Ranked
 
@@ -41,6 +43,28 @@ class Recommendation:
     score: float
     probability: float
     title: str | None = None
+
+
+class Recommendations(list[Recommendation], Frames):
+    """Recommended links of a node, the best first: a list, a data frame, a table in a notebook."""
+
+    def to_arrow(self) -> pa.Table:
+        """Return a row for each, with its rank from 1."""
+        columns: dict[str, Any] = {"rank": range(1, len(self) + 1)}
+        names = ["node", "title", "score", "probability"]
+        if all(one.title is None for one in self):
+            names.remove("title")
+        columns |= {name: [getattr(one, name) for one in self] for name in names}
+        return pa.table({name: pa.array(values) for name, values in columns.items()})
+
+    def _repr_html_(self) -> str:
+        table = self.to_arrow()
+        rows = zip(*(map(_shown, column.to_pylist()) for column in table.columns), strict=True)
+        return html_table(table.column_names, rows)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -76,13 +100,13 @@ class Answers:
             return np.full(len(scores), np.nan)
         return self.calibrations.recommended.probability(scores.double().numpy())
 
-    def recommendations(self, ranked: Ranked, calibrated: bool = True) -> list[Recommendation]:
+    def recommendations(self, ranked: Ranked, calibrated: bool = True) -> Recommendations:
         """Return one node's recommendations, the best first."""
         values = self.of_ranks(ranked.scores)
         probability = values if calibrated else np.full(len(values), np.nan)
         titles = map(self.nodes.title, ranked.nodes.tolist())
         columns = self.ids(ranked.nodes), ranked.scores.tolist(), probability.tolist(), titles
-        return list(map(Recommendation, *columns))
+        return Recommendations(map(Recommendation, *columns))
 
     def batch(self, heads: Tensor, ranked: list[Ranked]) -> pa.RecordBatch:
         """Return the recommendations of several nodes as rows."""

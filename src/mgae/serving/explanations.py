@@ -121,7 +121,7 @@ class Explainer:
     @property
     def texts(self) -> Any:
         """The texts of the nodes, if they have any."""
-        return self.predictor.graph.get("texts")
+        return self.predictor.fields.get("texts")
 
     def _named(self, number: int, cosine: float | None = None) -> Named:
         return Named(self.nodes.ids[number], self.nodes.title(number), cosine)
@@ -163,7 +163,7 @@ class Explainer:
     @cached_property
     def _feature_weights(self) -> Tensor | None:
         """One over the mean square of each feature [F]; None if they are no counts or shares."""
-        x = self.predictor.graph.x
+        x = self.predictor.fields.x
         if x is None or bool(x.min() < 0):
             return None
         lengths: Tensor = torch.linalg.vector_norm(x, dim=0)
@@ -173,12 +173,12 @@ class Explainer:
         weights = self._feature_weights
         if weights is None:
             return None
-        x = self.predictor.graph.x
+        x = self.predictor.fields.x
         both = x[head] * x[tail] * weights
         best = int(both.argmax())
         if both[best] <= 0:
             return None
-        names = self.predictor.graph.get("feature_names")
+        names = self.predictor.fields.get("feature_names")
         return str(names[best]) if names else f"number {best}"
 
     def _similar(self, head: int, tail: int) -> Named | None:

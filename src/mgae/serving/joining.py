@@ -6,12 +6,11 @@ import copy
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.data.checks import checked, plain_ids
@@ -22,6 +21,9 @@ from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import open_table
 from mgae.serving.newcomers import NewFeatures
 from mgae.serving.nodeindex import NodeIndex, ends_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 _MASKS = ("train_mask", "val_mask", "test_mask")
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import MiniBatchKMeans
-from torch_geometric.data import Data
 
 from mgae.core.errors import UnsupportedError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Floats = NDArray[np.floating[Any]]
 Integers = NDArray[np.int64]
@@ -133,6 +133,8 @@ def _group_name(graph: Data, grouping: str, value: int) -> str:
 
 def _communities(graph: Data, seed: int) -> Integers:
     """Return Louvain's communities; a node without an edge is in none."""
+    import networkx as nx  # noqa: PLC0415 - slow to load
+
     network: nx.Graph[int] = nx.Graph()
     network.add_edges_from(graph.edge_index.t().tolist())
     groups = np.full(int(graph.num_nodes or 0), -1, dtype=np.int64)
@@ -144,6 +146,8 @@ def _communities(graph: Data, seed: int) -> Integers:
 
 def _clusters(embeddings: Floats, shown: Integers, seed: int) -> Integers:
     """Return clusters of the nodes that are shown; the others are in none."""
+    from sklearn.cluster import MiniBatchKMeans  # noqa: PLC0415 - slow to load
+
     groups = np.full(len(embeddings), -1, dtype=np.int64)
     means = MiniBatchKMeans(min(_CLUSTERS, len(shown)), random_state=seed, n_init=1)
     groups[shown] = means.fit_predict(_directions(embeddings[shown]))

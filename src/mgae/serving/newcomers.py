@@ -5,25 +5,28 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError, UnsupportedError
 from mgae.core.methods.base import Method
 from mgae.data.checks import checked
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.features import Preparation, features
+from mgae.data.fields import GraphFields
 from mgae.data.ids import Nodes
 from mgae.data.io.delimited import OnProgress
 from mgae.data.io.noderows import feature_rows, node_hints
 from mgae.data.io.options import InputSettings
 from mgae.data.io.tables import ArrowTable, Table, arrow_table, open_table
 from mgae.serving.nodeindex import NodeIndex, ends_of
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def require_inductive(method: Method) -> None:
@@ -159,7 +162,7 @@ def extend(
     features: NewFeatures,
     edges: Iterable[tuple[Any, Any]],
     side: Any = None,
-) -> tuple[Data, dict[Any, int]]:
+) -> tuple[GraphFields, dict[Any, int]]:
     """Return the graph with new nodes after its own, and the new nodes' numbers by their ids.
 
     Args:
@@ -218,7 +221,9 @@ def _tail(own: dict[Any, int], nodes: NodeIndex, tail: Any) -> int:
     return own[tail] if new else nodes.position(tail)
 
 
-def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | None) -> Data:
+def _join(
+    graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | None
+) -> GraphFields:
     if graph.undirected:
         added = torch.cat([added, added.flip(0)], dim=1)
     texts = graph.get("texts")
@@ -226,7 +231,7 @@ def _join(graph: Data, x: Tensor, added: Tensor, ids: list[Any], side: Tensor | 
     if about is not None:
         about = torch.cat([about, about.mean(dim=0).expand(added.size(1), -1)])
     return checked(
-        Data(
+        GraphFields(
             x=None if graph.x is None else torch.cat([graph.x, x]),
             edge_index=torch.cat([graph.edge_index, added], dim=1),
             edge_weight=None if weight is None else torch.cat([weight, torch.ones(added.size(1))]),

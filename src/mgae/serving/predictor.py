@@ -6,16 +6,15 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, reduce
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 import pyarrow as pa
 import torch
 from torch import Tensor
 from torch.nn.functional import normalize
-from torch_geometric.data import Data
 
-from mgae.core.errors import ConfigError, UnknownName
+from mgae.core.errors import ConfigError, UnknownName, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method, Parts
 from mgae.core.methods.placing import device_of, on_device
@@ -27,6 +26,7 @@ from mgae.core.training.device import (
 )
 from mgae.data.checks import checked
 from mgae.data.datasets.loading import statistics
+from mgae.data.fields import GraphFields, as_data
 from mgae.data.nodetexts import NodeTexts
 from mgae.data.splits.links import joined
 from mgae.evaluation.calibration import Calibration, Calibrations
@@ -36,11 +36,13 @@ from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.featureuse import message_graph
 from mgae.runs.rundirectory import RunDirectory
+from mgae.runs.texttables import html_table
 from mgae.runs.trial import calibrating
-from mgae.serving.answers import Answers, LinkScores, Recommendation
+from mgae.serving.answers import Answers, LinkScores, Recommendations
 from mgae.serving.candidates import Neighbors
 from mgae.serving.drift import Drift, drifted, surprise
 from mgae.serving.explanations import Explainer, Why
+from mgae.serving.frames import Frames, pairs_of
 from mgae.serving.joining import Growth, NewEdges, grown
 from mgae.serving.maps import NodeMap, Projection, draw_map
 from mgae.serving.newcomers import (
@@ -49,8 +51,11 @@ from mgae.serving.newcomers import (
     require_inductive,
     require_same_features,
 )
-from mgae.serving.nodeindex import NodeIndex, ends_of
+from mgae.serving.nodeindex import NodeIndex
 from mgae.serving.ranker import Ranked, Ranking, best
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 OnShare = Callable[[float], None]
 
@@ -59,7 +64,14 @@ _SCORES_AT_ONCE = 1 << 24
 _MOST_HEADS = 512
 
 
-class Predictor:
+class Saved(Protocol):
+    """What was trained, in files or in memory."""
+
+    def save(self, path: Path) -> None:
+        """Write it as a run directory."""
+
+
+class Predictor(Frames):
     """Embed nodes, score and recommend links; ids in, ids out.
 
     Every node is encoded from all edges of the graph. Nothing changes once it is made, so that
@@ -68,7 +80,7 @@ class Predictor:
     Attributes:
         method: the trained model, a plain PyTorch module.
         config: what was run.
-        graph: what it was trained on.
+        fields: what is stored of its graph.
         nodes: its ids.
         exact_up_to: above so many nodes only candidates are ranked.
         num_candidates: how many of these.
@@ -78,19 +90,27 @@ class Predictor:
         expected_auc: of test edges, in percent; None where it was not measured.
 
     It computes on the argument ``device``, as "cuda" or "auto"; without one where the method is.
+
+    >>> import mgae
+    >>> edges = [("ann", "bob"), ("bob", "cat"), ("cat", "ann"), ("cat", "dan"), ("dan", "eve")]
+    >>> predictor = mgae.instant(edges)
+    >>> predictor.recommend("ann", k=2).to_arrow().column_names
+    ['rank', 'node', 'score', 'probability']
+    >>> predictor.score_links([("ann", "dan"), ("ann", "eve")]).logit.shape
+    (2,)
     """
 
     def __init__(
         self,
         method: Method,
         config: RunConfig,
-        graph: Data,
+        graph: Data | GraphFields,
         calibrations: Calibrations | None = None,
         exact_up_to: int = 10_000,
         num_candidates: int = 500,
         device: Device | None = None,
     ) -> None:
-        self.method, self.config, self.graph = method.eval(), config, graph
+        self.method, self.config, self.fields = method.eval(), config, graph
         where = device_of(method) if device is None else choose_device(device)
         self._asked = on_device(method, where)
         self.calibrations = calibrations
@@ -102,6 +122,7 @@ class Predictor:
         self._message = message_graph(config, graph)
         self._file_notes: list[str] = []
         self.verdict: Verdict | None = None
+        self.run: Saved | None = None
         self.growth: Growth | None = None
         self.drift: Drift | None = None
         self.expected_auc: float | None = None
@@ -113,7 +134,7 @@ class Predictor:
         ``device`` computes; without one that of the training, or if it is not here ``auto``.
         """
         directory = RunDirectory.open(Path(run_dir)).run(run)
-        config, graph = directory.config, directory.graph()
+        config, graph = directory.config, directory.graph_fields()
         message = message_graph(config, graph)
         split = directory.split(graph, message)
         method = build_method(config, split.message, Generators(config.seed)["init"])
@@ -132,9 +153,61 @@ class Predictor:
         bad = [] if verdict is None or not verdict.is_bad else [f"verdict: {verdict.text}"]
         predictor._file_notes = [*directory.notes, *bad]
         predictor.verdict, predictor.expected_auc = verdict, directory.expected_auc
+        predictor.run = directory
         if updates := directory.updates():
             predictor.drift = Drift.from_json(updates[-1]["drift"])
         return predictor
+
+    def save(self, path: str | Path) -> None:
+        """Write the run as a directory, which `load` and every command of ``mgae`` read.
+
+        Raises:
+            UnsupportedError: if nothing was trained on this graph: of `instant`, or of `with_new`.
+        """
+        if self.run is None:
+            raise UnsupportedError(
+                "nothing was trained on this very graph, so there is no run to save: save the "
+                "predictor that it was made from, or train with mgae.MGAE().fit(graph)"
+            )
+        self.run.save(Path(path))
+
+    def to_arrow(self) -> pa.Table:
+        """Return the embeddings: ``node_id``, ``title`` if there are any, and a column a number."""
+        matrix = self.embed()
+        named = {} if self.nodes.titles is None else {"title": self.nodes.titles}
+        columns = {f"e{column}": matrix[:, column] for column in range(matrix.shape[1])}
+        return pa.table({"node_id": self.nodes.column, **named, **columns})
+
+    def to_pandas(self) -> Any:
+        """Return the embeddings as a data frame of pandas with the ids as its index."""
+        return super().to_pandas().set_index("node_id")
+
+    def embed_into(self, data: Data) -> Data:
+        """Write the embeddings of a ``Data``'s nodes to its ``z`` [nodes, width], and return it.
+
+        Another graph than that of the run is embedded as by `embed_graph`.
+        """
+        other = checked(data)
+        if list(other.node_ids) != list(self.node_ids):
+            require_inductive(self.method)
+        require_same_features(self.fields, other)
+        data.z = self._asked.embed(message_graph(self.config, other)).detach()
+        return data
+
+    def __repr__(self) -> str:
+        facts = ", ".join(f"{count:,} {what}" for what, count in statistics(self.fields).items())
+        return f"{type(self).__name__}({self.config.label}: {facts})"
+
+    def _repr_html_(self) -> str:
+        rows = [("run", self.config.label), *statistics(self.fields).items()]
+        if self.verdict is not None:
+            rows.append(("verdict", self.verdict.text))
+        return html_table(["", ""], [*rows, *(("note", note) for note in self.notes)])
+
+    @cached_property
+    def graph(self) -> Data:
+        """Return what it was trained on; that loads PyG, which its answers do not need."""
+        return as_data(self.fields)
 
     @property
     def calibration(self) -> Calibration | None:
@@ -172,7 +245,7 @@ class Predictor:
         digest = hashlib.sha256()
         for name, value in sorted(self.method.state_dict().items()):
             digest.update(name.encode() + value.detach().contiguous().numpy().tobytes())
-        if (prepared := self.graph.get("prepared")) is not None:
+        if (prepared := self.fields.get("prepared")) is not None:
             return digest.hexdigest() + str(prepared["digest"])
         digest.update(repr(self.node_ids).encode())
         digest.update(self.known_edges.edge_index.contiguous().numpy().tobytes())
@@ -239,8 +312,8 @@ class Predictor:
         return embedding.numpy().copy()
 
     def score_links(self, pairs: Iterable[tuple[Any, Any]]) -> LinkScores:
-        """Return logit and balanced probability of each pair of ids."""
-        ends = [node for pair in pairs for node in ends_of(pair, "a pair")]
+        """Return logit and balanced probability of each pair of ids, or row of a data frame."""
+        ends = [node for pair in pairs_of(pairs) for node in pair]
         return self.score_numbers(self._numbers(ends).view(-1, 2).t())
 
     def score_numbers(self, pairs: Tensor) -> LinkScores:
@@ -257,7 +330,7 @@ class Predictor:
         among: Iterable[Any] | None = None,
         exact: bool | None = None,
         edge_type: str | None = None,
-    ) -> list[Recommendation]:
+    ) -> Recommendations:
         """Return the likeliest links of a node, the best first.
 
         Args:
@@ -283,7 +356,7 @@ class Predictor:
         self, head: Tensor, k: int, exclude_known: bool, edge_type: str, among: Tensor | None
     ) -> list[Ranked]:
         """Rank the nodes that are at the other end of edges of a type, or ``among``."""
-        names = list(self.graph.get("type_names") or [])
+        names = list(self.fields.get("type_names") or [])
         if not self.method.typed or not names:
             raise ConfigError(
                 f"edge type {edge_type!r}: this run has learned no types of edges: train with "
@@ -292,7 +365,7 @@ class Predictor:
         if edge_type not in names:
             raise UnknownName("edge type", edge_type, names)
         kind = names.index(edge_type)
-        source, target, number = self.graph.triples
+        source, target, number = self.fields.triples
         of_kind = number == kind
         receives = bool((target[of_kind] == head).any() and not (source[of_kind] == head).any())
         tails = torch.unique((source if receives else target)[of_kind]) if among is None else among
@@ -364,7 +437,7 @@ class Predictor:
         """Lay out at most ``most`` nodes on a plane; None if the method has no embeddings."""
         if not self.embeds:
             return None
-        return draw_map(self.embed(), self.graph, most, self.config.seed, projection)
+        return draw_map(self.embed(), self.fields, most, self.config.seed, projection)
 
     def similar(self, node: Any, k: int = 10) -> list[tuple[Any, float]]:
         """Return the nodes whose embeddings point the same way, with their cosine.
@@ -388,7 +461,7 @@ class Predictor:
         """
         require_inductive(self.method)
         other = checked(graph)
-        require_same_features(self.graph, other)
+        require_same_features(self.fields, other)
         return self._asked.embed(message_graph(self.config, other)).detach().numpy()
 
     def with_new(
@@ -421,7 +494,7 @@ class Predictor:
         edges: Iterable[tuple[Any, Any]] = (),
         k: int = 10,
         side: Any = None,
-    ) -> dict[Any, list[Recommendation]]:
+    ) -> dict[Any, Recommendations]:
         """Return the likeliest links of each new id to known nodes; arguments as of `embed_new`.
 
         ``side`` names the side of new nodes that have no edges, as the column of a bipartite graph
@@ -450,7 +523,7 @@ class Predictor:
         if new.ids:
             require_inductive(self.method)
         reads = self._message.x is not None
-        graph, growth, added = grown(self.graph, self.nodes, new, features, reads)
+        graph, growth, added = grown(self.fields, self.nodes, new, features, reads)
         measured = surprise(lambda pairs: self.score_numbers(pairs).logit, self._message, added)
         after = type(self)(
             self.method, self.config, graph, self.calibrations, self.exact_up_to,
@@ -458,7 +531,7 @@ class Predictor:
         )  # fmt: skip
         after.verdict, after.expected_auc = self.verdict, self.expected_auc
         after._file_notes, after.growth = self._file_notes, growth
-        trained = statistics(self.graph)["edges"], self.num_nodes
+        trained = statistics(self.fields)["edges"], self.num_nodes
         if self.drift is not None:
             trained = self.drift.trained_edges, self.drift.trained_nodes
         after.drift = drifted(growth, self.drift, trained, measured, self.expected_auc)
@@ -468,8 +541,8 @@ class Predictor:
         self, features: Any, edges: Iterable[tuple[Any, Any]], side: Any
     ) -> tuple[Predictor, dict[Any, int]]:
         require_inductive(self.method)
-        given = NewFeatures.of(features, self.graph)
-        graph, new = extend(self.graph, self.nodes, given, edges, side)
+        given = NewFeatures.of(features, self.fields)
+        graph, new = extend(self.fields, self.nodes, given, edges, side)
         return Predictor(self.method, self.config, graph, self.calibrations), new
 
     def _ranked(
@@ -493,7 +566,7 @@ class Predictor:
         encoded = self._asked.encode(self._message)
         neighbors = Neighbors(self.known_edges)
         listed = self.method.shortlists and self._message.undirected
-        known = self.graph.get("negatives")
+        known = self.fields.get("negatives")
         ruled_out = None if known is None else self._neighbors_by(known)
         return Ranking(
             self._asked,
@@ -518,7 +591,7 @@ class Predictor:
     @property
     def known_edges(self) -> MessageGraph:
         """Add the edges that the graph's makers hold out: no model gets them, but they exist."""
-        held_out = (self.graph.get(name) for name in ("val_edges", "test_edges"))
+        held_out = (self.fields.get(name) for name in ("val_edges", "test_edges"))
         return reduce(joined, (edges for edges in held_out if edges is not None), self._message)
 
     @cached_property

@@ -16,7 +16,6 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 import torch
-from scipy.sparse.csgraph import connected_components
 
 from mgae.core.evidence.cosines import FeatureViews, SmoothedFeatures
 from mgae.core.evidence.sketches import (
@@ -163,6 +162,8 @@ class Evidence:
     @cached_property
     def component(self) -> tuple[Indices, Floats]:
         """For each node the number of its component and the log of its size."""
+        from scipy.sparse.csgraph import connected_components  # noqa: PLC0415 - slow to load
+
         _, label = connected_components(self.adjacency, directed=False)
         return label.astype(np.int64), np.log(np.bincount(label)[label]).astype(np.float32)
 

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from scipy.sparse.linalg import eigsh
 from scipy.special import iv
 from torch import Tensor
 from torch.nn.functional import normalize
@@ -115,6 +114,8 @@ class Spectral(FixedEmbedding):
         if walk.shape[0] <= max(_FEW_NODES, _SMALL * count):
             values, vectors = np.linalg.eigh(walk.toarray())
             return values[-count:], vectors[:, -count:]
+        from scipy.sparse.linalg import eigsh  # noqa: PLC0415 - slow to load
+
         start = torch.rand(walk.shape[0], generator=self.generator(), dtype=torch.float64)
         # As many eigenvalues of 1 as components, which a loose tolerance and a wide basis survive.
         width = min(_BASIS * count, walk.shape[0])

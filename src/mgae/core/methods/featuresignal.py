@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from mgae.core.evidence import Evidence, FeatureViews
@@ -97,6 +95,9 @@ def _standardized(x: Floats) -> Floats:
 
 def _losses(x: Floats, y: np.ndarray, part: np.ndarray) -> np.ndarray:
     """Return the logarithmic loss [n] of each row by a logistic regression on the other parts."""
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - slow to load
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - slow to load
+
     losses = np.empty(len(y))
     for own in (part == number for number in range(_PARTS)):
         with warnings.catch_warnings():

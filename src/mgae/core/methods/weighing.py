@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 from torch import Tensor
 
 from mgae.core.methods.evidencemodel import Contests
@@ -128,6 +127,8 @@ def _softmax(contests: Contests, values: Tensor) -> Tensor:
 
 def _fitted(loss: Callable[[Tensor], Tensor], start: list[float], count: int, bias: bool) -> Tensor:
     """Minimize a loss of the three weights, pulled a little towards ``start``."""
+    from scipy.optimize import minimize  # noqa: PLC0415 - slow to load
+
     center = torch.tensor(start, dtype=torch.double)
 
     def objective(at: np.ndarray) -> tuple[float, np.ndarray]:

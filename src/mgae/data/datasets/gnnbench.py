@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from scipy.sparse import csr_matrix
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.datasets.pickles import checked_csr
+from mgae.data.fields import GraphFields
 
 
-def read_gnnbench(folder: Path, file: str) -> Data:
+def read_gnnbench(folder: Path, file: str) -> GraphFields:
     """Return a network from its npz file: undirected, binary features, one class per node.
 
     Raises:
@@ -30,7 +30,7 @@ def read_gnnbench(folder: Path, file: str) -> Data:
     features.sum_duplicates()
     features.data = np.where(features.data > 0, 1, features.data).astype(np.float32)
     edge_index = torch.from_numpy(np.stack([edges.row, edges.col]).astype(np.int64))
-    return Data(
+    return GraphFields(
         x=torch.from_numpy(features.toarray()),
         edge_index=torch.cat([edge_index, edge_index.flip(0)], dim=1),
         y=y,

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-
-from torch_geometric.data import Data
+from typing import TYPE_CHECKING
 
 from mgae.core.errors import GraphError
 from mgae.data.checks import checked
 from mgae.data.datasets.sources import Source, obtain
+from mgae.data.fields import GraphFields, as_data
 from mgae.registry import DATASETS, Entry
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def load_graph(name: str, *, verify: bool = True) -> Data:
+    """Return a dataset by its name as a ``Data``; the rest is as of `load_fields`."""
+    return as_data(load_fields(name, verify=verify))
+
+
+def load_fields(name: str, *, verify: bool = True) -> Data | GraphFields:
     """Return a dataset by its name, checked, with ``name`` and ``checksum``; fetch it if needed.
 
     ``verify=False`` accepts files with other contents, such as a small copy. A dataset with
@@ -35,7 +43,7 @@ def load_graph(name: str, *, verify: bool = True) -> Data:
     return graph
 
 
-def statistics(graph: Data) -> dict[str, int]:
+def statistics(graph: Data | GraphFields) -> dict[str, int]:
     """Count the nodes, edges (an undirected one once), features and classes of a checked graph.
 
     Edges of all three parts count; if a node has many labels, the classes are these labels.
@@ -53,7 +61,7 @@ def statistics(graph: Data) -> dict[str, int]:
     return {"nodes": nodes, "edges": edges, "features": features, "classes": classes}
 
 
-def _read(entry: Entry, verify: bool) -> tuple[Data, str]:
+def _read(entry: Entry, verify: bool) -> tuple[Data | GraphFields, str]:
     """Return the graph of a dataset's files, and what to do if it is not the right one."""
     source: Source | None = entry.extras.get("source")
     if source is None:
@@ -61,6 +69,6 @@ def _read(entry: Entry, verify: bool) -> tuple[Data, str]:
     if not verify:
         source = replace(source, files=dict.fromkeys(source.files))
     files = obtain(entry.name, source)
-    graph: Data = entry.build(files.folder, **entry.extras.get("arguments", {}))
+    graph: Data | GraphFields = entry.build(files.folder, **entry.extras.get("arguments", {}))
     graph.checksum = files.checksum
     return graph, f"replace {files.folder}"

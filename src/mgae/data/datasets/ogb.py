@@ -14,17 +14,16 @@ import pyarrow as pa
 import torch
 from pyarrow import csv
 from torch import Tensor
-from torch_geometric.data import Data
-from torch_geometric.utils import index_to_mask
 
 from mgae.core.errors import GraphError
 from mgae.data.datasets.pickles import read_tensors
+from mgae.data.fields import GraphFields, index_to_mask
 
 _PARTS = {"train": "train", "val": "valid", "test": "test"}
 _COUNT = "raw/num-node-list.csv.gz"
 
 
-def read_links(folder: Path, split: str) -> Data:
+def read_links(folder: Path, split: str) -> GraphFields:
     """Return a dataset for link prediction: the training edges, in both directions.
 
     ``val_edges``, ``test_edges``, ``val_negatives`` and ``test_negatives`` [2, n] are as
@@ -37,7 +36,9 @@ def read_links(folder: Path, split: str) -> Data:
     files = {part: folder / "split" / split / f"{name}.pt" for part, name in _PARTS.items()}
     parts = {part: read_tensors(file) for part, file in files.items()}
     train = _pairs(parts["train"], "edge", num_nodes, files["train"])
-    graph = Data(edge_index=_both_ways(train), num_nodes=num_nodes, num_train_edges=train.size(1))
+    graph = GraphFields(
+        edge_index=_both_ways(train), num_nodes=num_nodes, num_train_edges=train.size(1)
+    )
     if (folder / "raw/node-feat.csv.gz").exists():
         graph.x = torch.from_numpy(read_table(folder / "raw/node-feat.csv.gz", np.float32))
     for part in ("val", "test"):
@@ -48,7 +49,7 @@ def read_links(folder: Path, split: str) -> Data:
     return graph
 
 
-def read_nodes(folder: Path, split: str) -> Data:
+def read_nodes(folder: Path, split: str) -> GraphFields:
     """Return a dataset for node classification: undirected, with the official split as masks.
 
     ``y`` is [num_nodes], or [num_nodes, labels] of 0 and 1 if a node has many. Without node
@@ -66,7 +67,7 @@ def read_nodes(folder: Path, split: str) -> Data:
         values = torch.from_numpy(read_table(raw / "edge-feat.csv.gz", np.float32))
         x = mean_over_edges(edges, values, num_nodes)
     y = torch.from_numpy(read_table(raw / "node-label.csv.gz", np.int64)).squeeze(1)
-    graph = Data(x=x, edge_index=_both_ways(edges), y=y, num_nodes=num_nodes)
+    graph = GraphFields(x=x, edge_index=_both_ways(edges), y=y, num_nodes=num_nodes)
     for part, name in _PARTS.items():
         path = folder / "split" / split / f"{name}.csv.gz"
         nodes = torch.from_numpy(read_table(path, np.int64)).flatten()

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import torch
 from pyarrow import csv, parquet
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
+from mgae.data.fields import GraphFields
 
 
-def read_tables(folder: Path) -> Data:
+def read_tables(folder: Path) -> GraphFields:
     """Return an undirected graph, its nodes in the order of the features' rows.
 
     ``edges.csv.gz`` lists each edge once, ``features.parquet`` has the ids in its first column and
@@ -35,7 +35,7 @@ def read_tables(folder: Path) -> Data:
     except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise GraphError(f"cannot read {folder}: {str(error).partition(chr(10))[0]}") from None
     edge_index = torch.from_numpy(np.stack(edges))
-    return Data(
+    return GraphFields(
         x=torch.from_numpy(x.astype(np.float32)),
         edge_index=torch.cat([edge_index, edge_index.flip(0)], dim=1),
         y=torch.from_numpy(y),

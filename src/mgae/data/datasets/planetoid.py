@@ -9,18 +9,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch_geometric.data import Data
-from torch_geometric.utils import index_to_mask, to_undirected
 
 from mgae.core.errors import GraphError
 from mgae.data.datasets.pickles import read_pickle
+from mgae.data.fields import GraphFields, index_to_mask
 
 _PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 _NUM_VAL = 500  # the public split: the nodes that follow the labeled ones
 _CORA_SHA256 = "d2c87ddab3c3d0b57adc69f0268d420ada5c7ece8b4a89d82ae4b5e746912365"
 
 
-def read_planetoid(folder: Path, name: str) -> Data:
+def read_planetoid(folder: Path, name: str) -> GraphFields:
     """Return a network from Planetoid's eight files, with the public split as masks [num_nodes].
 
     Raises:
@@ -35,7 +34,7 @@ def read_planetoid(folder: Path, name: str) -> Data:
         raise GraphError(f"the files in {folder} do not belong together: {error}") from None
 
 
-def _network(parts: dict[str, Any], test: np.ndarray) -> Data:
+def _network(parts: dict[str, Any], test: np.ndarray) -> GraphFields:
     # Test nodes without an edge are missing in CiteSeer's files; they stay zero, of class 0.
     num_nodes = max(int(test.max()) + 1, parts["allx"].shape[0])
     x = _ordered_rows(parts["allx"].toarray(), parts["tx"].toarray(), test, num_nodes)
@@ -44,7 +43,7 @@ def _network(parts: dict[str, Any], test: np.ndarray) -> Data:
     source = np.repeat(list(neighbors), [len(nodes) for nodes in neighbors.values()])
     target = np.concatenate([np.asarray(nodes, np.int64) for nodes in neighbors.values()])
     num_train = len(parts["y"])
-    graph = Data(
+    graph = GraphFields(
         x=torch.from_numpy(x),
         edge_index=torch.from_numpy(np.stack([source.astype(np.int64), target])),
         y=torch.from_numpy(y.argmax(axis=1)),
@@ -64,14 +63,14 @@ def _ordered_rows(
     return rows
 
 
-def _with_masks(graph: Data, *parts: np.ndarray) -> Data:
+def _with_masks(graph: GraphFields, *parts: np.ndarray) -> GraphFields:
     for name, nodes in zip(("train", "val", "test"), parts, strict=True):
         index = torch.from_numpy(nodes.astype(np.int64))
-        graph[f"{name}_mask"] = index_to_mask(index, graph.num_nodes)
+        graph[f"{name}_mask"] = index_to_mask(index, int(graph.num_nodes or 0))
     return graph
 
 
-def read_cora() -> Data:
+def read_cora() -> GraphFields:
     """Return Cora, embedded in this package, in Planetoid's order and with its public split.
 
     Raises:
@@ -86,9 +85,10 @@ def read_cora() -> Data:
         x = torch.zeros(num_nodes, 1433)
         row = np.repeat(np.arange(num_nodes), np.diff(arrays["feature_indptr"]))
         x[torch.from_numpy(row), torch.from_numpy(arrays["feature_indices"].astype(np.int64))] = 1.0
-        graph = Data(
+        edges = torch.from_numpy(arrays["edges"].astype(np.int64))
+        graph = GraphFields(
             x=x,
-            edge_index=to_undirected(torch.from_numpy(arrays["edges"].astype(np.int64))),
+            edge_index=torch.cat([edges, edges.flip(0)], dim=1),
             y=torch.from_numpy(arrays["y"].astype(np.int64)),
             node_ids=arrays["paper_ids"].tolist(),
             num_nodes=num_nodes,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow.compute as pc
-from torch_geometric.data import Data
 
 from mgae.data.checks import checked
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.features import Preparation, features
+from mgae.data.fields import GraphFields
 from mgae.data.ids import Ids, Nodes, counted, listed
 from mgae.data.io.alike import alike_hint, alike_notes
 from mgae.data.io.delimited import OnProgress
@@ -36,7 +36,7 @@ def assemble_graph(
     settings: InputSettings,
     on_progress: OnProgress,
     preparing: FeatureSettings | Preparation,
-) -> Data:
+) -> GraphFields:
     """Return a checked graph of these edges, with the features and labels of ``settings``.
 
     ``preparing`` says how features become numbers, or is how they did in training.
@@ -103,7 +103,11 @@ def user_path(text: str | Path) -> Path:
 
 
 def _add_node_types(
-    data: Data, nodes: Nodes, edges: EdgeList, settings: InputSettings, on_progress: OnProgress
+    data: GraphFields,
+    nodes: Nodes,
+    edges: EdgeList,
+    settings: InputSettings,
+    on_progress: OnProgress,
 ) -> None:
     """Read the nodes' types as labels are read; they also say the side of nodes without edges."""
     path = user_path(settings.features or settings.labels or "")

@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import torch
 from scipy import sparse
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.checks import adjacency, averaged, edges_of, latest, standardized
+from mgae.data.fields import GraphFields
 from mgae.data.ids import Ids, Nodes, counted, listed
 from mgae.data.io.edgecolumns import (
     first_wrong,
@@ -233,7 +233,7 @@ def wrong_weight(where: str, value: object) -> GraphError:
     return GraphError(f"{where}: the weight must be a finite number ≥ 0, got {value!r}")
 
 
-def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> Data:
+def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> GraphFields:
     """Return a graph in which duplicates are merged and each edge has both directions.
 
     The weights of duplicates are added; a pair that is listed both ways gets the mean of its two
@@ -271,7 +271,7 @@ def merge_edges(edges: EdgeList, nodes: Nodes, settings: InputSettings) -> Data:
         else []
     )
     notes += [f"{counted(both, 'edge')} listed both ways, counted once"] if both else []
-    data = Data(
+    data = GraphFields(
         edge_index=edges_of(matrix),
         edge_weight=_merged_weights(edges.where, matrix),
         num_nodes=len(nodes.ids),

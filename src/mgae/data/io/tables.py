@@ -185,8 +185,8 @@ def arrow_table(obj: Any) -> pa.Table:
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise GraphError(f"the table cannot be read: {str(error).partition(chr(10))[0]}") from None
     raise GraphError(
-        f"a graph must be a PyG Data, a networkx graph, a scipy sparse matrix, or a pandas or "
-        f"pyarrow table of edges, got {type(obj).__name__}"
+        f"a graph must be a PyG Data, a networkx graph, a scipy sparse matrix, a pandas, polars "
+        f"or pyarrow table of edges, or a list of pairs, got {type(obj).__name__}"
     )
 
 

@@ -6,14 +6,17 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import pyarrow as pa
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.data.damage import DAMAGE, reason
+from mgae.data.fields import GraphFields, as_data
 from mgae.data.mapped import mapped_graph
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 FACTS, IDS = "graph.json", "nodes.arrow"
 
@@ -69,6 +72,11 @@ def is_prepared(path: Path) -> bool:
 
 
 def prepared_graph(folder: Path) -> Data:
+    """Return the graph in a prepared folder as a ``Data``; the rest is as of `prepared_fields`."""
+    return as_data(prepared_fields(folder))
+
+
+def prepared_fields(folder: Path) -> GraphFields:
     """Return the graph in a prepared folder; it keeps the contract of `checked`.
 
     Raises:
@@ -82,7 +90,7 @@ def prepared_graph(folder: Path) -> Data:
         ids = StoredIds(column.chunk(0) if column.num_chunks == 1 else column.combine_chunks())
         if len(ids) != message.num_nodes or message.edge_index.size(1) != 2 * facts["num_edges"]:
             raise ValueError("nodes and edges are not as many as graph.json says")
-        return Data(
+        return GraphFields(
             edge_index=message.edge_index,
             edge_weight=message.edge_weight,
             num_nodes=message.num_nodes,

@@ -6,11 +6,11 @@ This is the one place where they enter training and evaluation.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph, random_orientation
@@ -18,6 +18,9 @@ from mgae.core.negatives import NegativeSampler
 from mgae.data.ids import Ids, Nodes
 from mgae.data.io.alike import alike_hint
 from mgae.data.splits.links import LinkSplit
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 def known_negatives(ids: Ids, nodes: Nodes, graph: Data) -> Tensor:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph, random_orientation
 from mgae.core.negatives import NegativeSampler
 from mgae.data.mapped import without_pairs
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 from torch import Tensor
-from torch_geometric.data import Data
 
 from mgae.core.errors import GraphError
+
+if TYPE_CHECKING:
+    from torch_geometric.data import Data
 
 Indices = NDArray[np.intp]
 

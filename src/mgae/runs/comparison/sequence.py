@@ -54,6 +54,14 @@ def compare(
     Raises:
         UnsupportedError: if none of the methods can do it.
         RunDirectoryError: if ``out`` holds something else, or what cannot be read.
+
+    >>> import mgae, tempfile
+    >>> out = tempfile.TemporaryDirectory()
+    >>> settings = {"evaluation": {"heuristics": ()}}
+    >>> compared = mgae.compare("cora", ["katz", "jaccard"], out.name, **settings)
+    >>> [row.config.method.kind for row in compared.rows]
+    ['katz', 'jaccard']
+    >>> out.cleanup()
     """
     observer = observer or Observer()
     configs = configurations(methods or trained_methods(), {"graph": graph, **given})

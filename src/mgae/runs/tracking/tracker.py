@@ -14,6 +14,7 @@ from mgae.core.training.loop import EpochRecord
 from mgae.data.atomic import write_text
 from mgae.registry import TRACKERS
 from mgae.runs.config import RunConfig
+from mgae.runs.layering import flat
 from mgae.runs.observer import Observer, Observers
 from mgae.runs.results import RunResult, SeedResult
 
@@ -139,19 +140,6 @@ def tracked(config: RunConfig, directory: Path | None, observer: Observer) -> It
     finally:
         for one in guarded:
             one.close()
-
-
-def flat(settings: Mapping[str, Any], above: str = "") -> dict[str, Any]:
-    """Return the settings of all sections by their paths.
-
-    >>> flat({"seed": 1, "mask": {"ratio": 0.7}})
-    {'seed': 1, 'mask.ratio': 0.7}
-    """
-    whole: dict[str, Any] = {}
-    for name, value in settings.items():
-        inner = flat(value, f"{above}{name}.") if isinstance(value, Mapping) else None
-        whole |= {f"{above}{name}": value} if inner is None else inner
-    return whole
 
 
 def remembered(folder: Path | None, name: str) -> str | None:

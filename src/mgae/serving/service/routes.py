@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -158,7 +159,7 @@ def _add_posts(router: APIRouter) -> None:
         predictor = served.predictor
         features = _features(predictor, asked.nodes)
         rows = _require_finite(predictor.embed_new(features, asked.edges))
-        links: dict[Any, list[Recommendation]] = (
+        links: Mapping[Any, list[Recommendation]] = (
             predictor.recommend_new(features, asked.edges, asked.k, asked.side) if asked.k else {}
         )
         return shapes.EmbeddedNodes(
@@ -179,7 +180,7 @@ def _features(predictor: Predictor, nodes: list[shapes.NewNode]) -> dict[Any, An
     absent = [node for node, given in features.items() if given is None]
     if absent and len(absent) < len(features):
         raise GraphError("features: give them for all of the new nodes, or for none")
-    x = predictor.graph.x
+    x = predictor.fields.x
     mean = [] if x is None else x.mean(dim=0).tolist()
     return dict.fromkeys(features, mean) if absent else features
 

@@ -132,7 +132,7 @@ def _warm_up(predictor: Predictor) -> NodeMap | None:
 def _info(
     name: str, predictor: Predictor, node_map: NodeMap | None, result: RunResult | None
 ) -> shapes.Info:
-    config, graph = predictor.config, predictor.graph
+    config, graph = predictor.config, predictor.fields
     counts = statistics(graph)
     width = None if node_map is None else int(predictor.embed([predictor.node_ids[0]]).shape[1])
     return shapes.Info(
@@ -184,7 +184,7 @@ def _worth(predictor: Predictor) -> shapes.Worth | None:
 
 def _new_nodes(predictor: Predictor) -> shapes.NewNodesTaken | None:
     """Return what is asked of a new node; None if the model knows its own nodes alone."""
-    graph = predictor.graph
+    graph = predictor.fields
     if not predictor.method.inductive:
         return None
     preparation = preparation_of(graph)
