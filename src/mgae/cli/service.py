@@ -24,7 +24,7 @@ _FIRST_DESCRIPTOR = 3  # of systemd's protocol, sd_listen_fds(3)
 def serve(
     run: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", show_default=False, help="One run directory, or several."),
+        typer.Argument(metavar="RUN", show_default=False, help="One run directory, or several."),
     ],
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0: any free one.")] = 8000,
