@@ -22,9 +22,10 @@ from benchmarks.worthcells import Cell, run_cells
 from benchmarks.worthgraphs import NAMES, variants
 from benchmarks.worthmethods import ROWS
 from benchmarks.worthofficial import OFFICIAL
-from benchmarks.worthreport import restore, write_report
+from benchmarks.worthreport import read_cell, restore, with_headline, write_report
+from mgae.data.atomic import write_text
 
-CELLS = Path("build/worth")
+CELLS, RESULTS, README = Path("build/worth"), Path("results"), Path("README.md")
 MINUTES, OFFICIAL_MINUTES = 30.0, 150.0
 
 
@@ -53,7 +54,7 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="run failed cells again")
     parser.add_argument("--fresh", action="store_true", help="do not go on from the last report")
     parser.add_argument("--report", action="store_true", help="only write the tables")
-    parser.add_argument("--out", type=Path, default=Path("results"), help="default: results")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="default: results")
     return parser.parse_args(arguments)
 
 
@@ -64,7 +65,12 @@ def main(arguments: list[str] | None = None) -> None:
     if not args.report:
         usual = OFFICIAL_MINUTES if args.official else MINUTES
         run_cells(list(planned(args)), args.cells, args.minutes or usual, args.again)
-    for path in write_report(args.cells, args.out):
+    written = write_report(args.cells, args.out)
+    if args.out == RESULTS:
+        page = with_headline(README.read_text(encoding="utf-8"), read_cell(written[0])["summary"])
+        write_text(README, page)
+        written.append(README)
+    for path in written:
         print(f"written: {path}")
 
 

@@ -26,6 +26,8 @@ COLUMNS = {
 }
 # How far ours may be below the best of all others.
 MARGINS = {"auc": 0.3, "ap": 0.3, EITHER: 1.0}
+_SHOWN = ("auc", EITHER)
+_BEGIN, _END = "<!-- worth -->", "<!-- end of worth -->"
 TARGETS: dict[str, dict[str, float]] = {
     "power": {"auc": 93.0},
     "yeast": {EITHER: 87.0},
@@ -307,6 +309,24 @@ def _summary_lines(tables: dict[str, Table]) -> list[str]:
         *_target_lines(tables),
     ]
     return [*lines, *_ablation_lines(tables, result["network_adds"])]
+
+
+def headline(result: dict[str, Any]) -> str:
+    """Return the table of README, from a report's summary."""
+    lines = [
+        "| graph | AUC, ours | best other | recall@10, ours | best other |",
+        "| :-- | --: | :-- | --: | :-- |",
+    ]
+    for graph, row in result["against"].items():
+        cells = (f"{row[m]['ours']:.1f} | {row[m]['figure']:.1f} {row[m]['best']}" for m in _SHOWN)
+        lines.append(f"| {title_of(graph)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def with_headline(page: str, result: dict[str, Any]) -> str:
+    """Return the page with the table between its two marks."""
+    before, rest = page.split(_BEGIN)
+    return f"{before}{_BEGIN}\n{headline(result)}\n{_END}{rest.split(_END)[1]}"
 
 
 def _target_lines(tables: dict[str, Table]) -> list[str]:

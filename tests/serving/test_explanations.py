@@ -144,6 +144,20 @@ def test_the_command_line_prints_titles_and_reasons(
     assert all(row["recommended_title"] == titles.get(row["recommended_id"]) for row in rows)
 
 
+def test_titles_stand_beside_scores_and_in_what_is_inspected(
+    files: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = ["--nodes", str(files / "nodes.csv"), "--title-column", "2"]
+    (files / "pairs.csv").write_text("source,target\na,b\na,nobody\n")
+    pairs = [str(files / "pairs.csv"), "--unknown", "nan", "-q"]
+    edges = str(files / "edges.csv")
+    head, first, second = call(capsys, "score", edges, *pairs, *names)[1].splitlines()
+    assert head.endswith('"source_title","target_title"')
+    assert first.endswith('"Ann","Bob"') and second.endswith('"Ann",')
+    titles = json.loads(call(capsys, "inspect", edges, *names, "--json")[1])["titles"]
+    assert titles["nodes"] >= 3 and titles["attributes"] == "none"
+
+
 def test_settings_that_name_no_column_are_refused(files: Path) -> None:
     nodes = str(files / "nodes.csv")
     with pytest.raises(GraphError, match=r"input\.title_column"):
