@@ -8,6 +8,8 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+from scripts import house
+
 import mgae
 
 SOURCE = Path(mgae.__file__).parent
@@ -123,3 +125,11 @@ def test_nothing_draws_from_the_global_generator() -> None:
 def test_public_names_are_there() -> None:
     assert all(getattr(mgae, name) is not None for name in mgae.__all__)
     assert set(dir(mgae)) == set(mgae.__all__)
+
+
+def test_the_drawing_of_the_house_is_that_of_its_imports() -> None:
+    assert house.drawing() == house.DRAWING.read_text(encoding="utf-8"), "run scripts/house.py"
+    drawn = {name for names in house.ROWS for name in names}
+    drawn |= {f"core/{name}" for names in house.CORE for name in names}
+    left_out = {"__init__", "__main__", "version", "core", "core/__init__", "core/errors"}
+    assert {house.unit_of(module) for module, _ in modules()} - drawn - left_out == set()
