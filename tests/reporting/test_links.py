@@ -91,7 +91,7 @@ def test_held_out_edges_of_an_official_split_are_no_news(tmp_path: Path) -> None
     before = strong_links(predictor).links
     places = {node: place for place, node in enumerate(predictor.node_ids)}
     ends = [(places[link.source], places[link.target]) for link in before[:4]]
-    predictor.graph.val_edges = torch.tensor(ends[:2]).t()
-    predictor.graph.test_edges = torch.tensor(ends[2:]).t().flip(0)
+    predictor.fields.val_edges = torch.tensor(ends[:2]).t()
+    predictor.fields.test_edges = torch.tensor(ends[2:]).t().flip(0)
     after = {frozenset((link.source, link.target)) for link in strong_links(predictor).links}
     assert not after & {frozenset((link.source, link.target)) for link in before[:4]}

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -257,8 +258,8 @@ def test_node_classification_embeds_from_all_edges(monkeypatch: pytest.MonkeyPat
     trial = Trial(config(task="nodes", protocol="paper"), graph, MessageGraph.of(graph))
     embeddings: list[torch.Tensor] = []
 
-    def spy(embedding: torch.Tensor, *rest: Any) -> Measured:
-        embeddings.append(embedding)
+    def spy(vectors: Sequence[torch.Tensor], *rest: Any, **options: Any) -> Measured:
+        embeddings.extend(vectors)
         return Measured({})
 
     monkeypatch.setattr("mgae.evaluation.nodes.measure_nodes", spy)

@@ -116,6 +116,8 @@ class RunConfig(Settings):
         # What came later was not measured then.
         if isinstance(given["evaluation"], dict):
             given["evaluation"].setdefault("recall_pairs", 0)
+        if isinstance(given["method"], dict) and given["method"].get("kind") == "combined":
+            given["method"].setdefault("start", "random")
         return cls(**given)
 
     def to_toml(self) -> str:

@@ -207,11 +207,6 @@ class EvidenceSettings(PartSettings):
     shortlist: int = Field(
         50, ge=1, description="tails that each of several scores proposes for a head"
     )
-
-
-class EvidenceModelSettings(EvidenceSettings):
-    """The evidence model alone, and where its training starts."""
-
     start: Literal["auto", "random", "shipped"] = Field(
         "auto",
         description="random weights, or those of other graphs; auto: these where edges are few",
@@ -269,7 +264,7 @@ METHODS.add(
 METHODS.add(
     "evidence",
     "mgae.core:EvidenceModel",
-    settings=EvidenceModelSettings,
+    settings=EvidenceSettings,
     summary="paths, walks, distances and features of a pair, weighed by a small network",
     parts={},
     train={
@@ -323,6 +318,10 @@ class CombinedRelationalSettings(RelationalSettings):
     )
     evidence_epochs: int = Field(
         125, ge=1, description="epochs of the evidence model, each of as many steps as folds"
+    )
+    start: Literal["auto", "random", "shipped"] = Field(
+        "auto",
+        description="weights that the evidence starts from; auto: shipped ones where edges are few",
     )
 
 

@@ -24,6 +24,7 @@ from mgae.core.methods.evidencemodel import (
     Contests,
     EncodedEvidence,
     EvidenceModel,
+    Start,
     are_among,
     column_parts,
 )
@@ -286,7 +287,8 @@ class CombinedModel(Combined):
 
     Args:
         mask, encoder, decoder, loss, step_size, chunk_size, fanouts: of the autoencoder.
-        num_features, folds, hidden_channels, dropout, max_edges, shortlist: of the evidence model.
+        num_features, folds, hidden_channels, dropout, max_edges, shortlist, start: of the evidence
+            model.
         evidence_epochs: of the evidence model, each of as many steps as there are folds.
     """
 
@@ -304,6 +306,7 @@ class CombinedModel(Combined):
         dropout: float = 0.1,
         max_edges: int = 6000,
         shortlist: int = 50,
+        start: Start = "auto",
         evidence_epochs: int = 125,
         step_size: int | None = None,
         chunk_size: int = 8192,
@@ -313,6 +316,6 @@ class CombinedModel(Combined):
             mask, encoder, decoder, loss, step_size, chunk_size, fanouts
         )
         evidence = EvidenceModel(
-            num_features, folds, hidden_channels, dropout, max_edges, shortlist
+            num_features, folds, hidden_channels, dropout, max_edges, shortlist, start=start
         )
         super().__init__(network, evidence, evidence_epochs)

@@ -12,7 +12,7 @@ from torch import Tensor
 from mgae.core.evidence import Shortlist
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.combined import RANKED_EDGES, Combined, EncodedBoth, joined
-from mgae.core.methods.evidencemodel import Contests, EvidenceModel
+from mgae.core.methods.evidencemodel import Contests, EvidenceModel, Start
 from mgae.core.methods.relational import RelationalAutoencoder
 from mgae.core.methods.weighing import NETWORK, RANK, choose_rank, only
 
@@ -25,7 +25,7 @@ class CombinedRelationalModel(Combined):
     Args:
         num_nodes, num_features, num_types, channels, num_layers, num_bases, ratio, num_negatives,
             dropout, step_size: of the autoencoder.
-        folds, max_edges, shortlist: of the evidence model.
+        folds, max_edges, shortlist, start: of the evidence model.
         evidence_epochs: of the evidence model, each of as many steps as there are folds.
     """
 
@@ -46,6 +46,7 @@ class CombinedRelationalModel(Combined):
         folds: int = 8,
         max_edges: int = 6000,
         shortlist: int = 50,
+        start: Start = "auto",
         evidence_epochs: int = 125,
         step_size: int | None = None,
     ) -> None:
@@ -53,7 +54,9 @@ class CombinedRelationalModel(Combined):
             num_nodes, num_features, num_types, channels, num_layers, num_bases, ratio,
             num_negatives, dropout, step_size,
         )  # fmt: skip
-        evidence = EvidenceModel(num_features, folds, max_edges=max_edges, shortlist=shortlist)
+        evidence = EvidenceModel(
+            num_features, folds, max_edges=max_edges, shortlist=shortlist, start=start
+        )
         super().__init__(network, evidence, evidence_epochs)
         self.register_buffer("typed_weights", only(NETWORK, len(self.link_weights)))
 
