@@ -391,10 +391,6 @@ class EvidenceModel(Method):
             self._folded = graph, folded
         return self._folded[1]
 
-    def forget(self) -> None:
-        """Let go of what only training needs."""
-        self._folded = None
-
     def _standardize(self, evidence: Tensor) -> None:
         deviation = evidence.std(dim=0, unbiased=False)
         constant = deviation < 1e-4
