@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,7 @@ from torch_geometric.data import Data, HeteroData
 from mgae.core.errors import ConfigError, UnknownName
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.combinedrelational import CombinedRelationalModel, _repeated
+from mgae.core.methods.evidencemodel import Contests
 from mgae.core.methods.relational import RelationalAutoencoder, RelationalLayer, TypedMessages
 from mgae.core.negatives import TypedSampler
 from mgae.data import checked
@@ -84,6 +86,35 @@ def test_each_question_gets_the_rows_of_its_head() -> None:
     question, row = _repeated(head, wanted)
     assert question.tolist() == [0, 0, 0, 1, 1, 3, 3, 3]
     assert row.tolist() == [2, 3, 4, 0, 1, 2, 3, 4]
+
+
+def test_weights_of_a_type_are_chosen_on_hidden_edges_from_both_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = MessageGraph.of(as_graph(typed_table(), RunConfig(input={"type_column": "kind"}).input))
+    generator = torch.Generator().manual_seed(0)
+    split = with_types(split_links(graph, 0.2, 0.1, generator), graph, generator)
+    model = CombinedRelationalModel(graph.num_nodes, num_types=3)
+    asked: list[Any] = []
+    sources = model._sources
+
+    def spy(encoded: Any, pairs: torch.Tensor, values: torch.Tensor | None = None) -> torch.Tensor:
+        asked.append(pairs)
+        return sources(encoded, pairs, values)
+
+    def choose(contests: Contests, values: torch.Tensor, columns: list[int]) -> torch.Tensor:
+        asked[-1] = asked[-1], contests.edge
+        return torch.zeros(values.size(1))
+
+    monkeypatch.setattr(model, "_sources", spy)
+    monkeypatch.setattr("mgae.core.methods.combinedrelational.choose_rank", choose)
+    triples, _ = split.asked("val", typed=True)
+    model._choose_typed(split.message, triples)
+    drawn, edge = asked[-1]
+    # An edge that is listed by both of its ends is asked about twice: as (source, target, type).
+    listed = list(map(tuple, drawn[:, edge].t().tolist()))
+    assert set(listed) <= set(map(tuple, triples.t().tolist()))
+    assert len(set(listed)) > triples.size(1) / 3 and len(listed) > 1.5 * len(set(listed))
 
 
 def test_negatives_keep_the_type_of_the_edge_and_of_its_ends() -> None:
