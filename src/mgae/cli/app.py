@@ -15,14 +15,16 @@ import typer
 from mgae.cli import (
     comparing,
     doctor,
+    embeddings,
     exporting,
     graphs,
     naming,
     preparing,
     ranks,
+    recommending,
     reproducing,
+    scoring,
     service,
-    serving,
     sweeping,
     training,
     updating,
@@ -75,10 +77,10 @@ _add("compare", _TRAINING, comparing.compare)
 _add("sweep", _TRAINING, sweeping.sweep)
 _add("reproduce", _TRAINING, reproducing.reproduce)
 _add("report", _TRAINING, training.report)
-_add("embed", _ANSWERS, serving.embed)
-_add("score", _ANSWERS, serving.score)
-_add("recommend", _ANSWERS, serving.recommend)
-_add("similar", _ANSWERS, serving.similar)
+_add("embed", _ANSWERS, embeddings.embed)
+_add("score", _ANSWERS, scoring.score)
+_add("recommend", _ANSWERS, recommending.recommend)
+_add("similar", _ANSWERS, embeddings.similar)
 _add("export", _ANSWERS, exporting.export)
 _add("push", _ANSWERS, exporting.push)
 _add("pull", _ANSWERS, exporting.pull)

@@ -5,28 +5,26 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import flags
-from mgae.cli.flags import Json, Quiet
-from mgae.cli.serving import Run
+from mgae.cli.flags import Json, Quiet, Run
+from mgae.cli.graphoptions import graph_options
 
 
+@graph_options(
+    "features", "source_column", "target_column", "weight_column", "id_column", "encoding"
+)
 def update(
     run: Run,
     edges: Annotated[Path, typer.Argument(help="A table of new edges, also of new nodes.")],
-    features: flags.Features = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="A new run directory. \\[default: RUN is replaced]"),
     ] = None,
-    source_column: flags.SourceColumn = None,
-    target_column: flags.TargetColumn = None,
-    weight_column: flags.WeightColumn = None,
-    id_column: flags.IdColumn = None,
-    encoding: flags.Encoding = None,
+    *,
+    given: dict[str, Any],
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -35,10 +33,7 @@ def update(
     from mgae.data.io.options import InputSettings
     from mgae.serving.updates import update_run
 
-    given = flags.input_table(
-        source_column=source_column, target_column=target_column, weight_column=weight_column,
-        id_column=id_column, encoding=encoding,
-    )  # fmt: skip
+    features = given.pop("features", None)
     with StageProgress(shown=not (quiet or as_json)) as progress:
         done = update_run(run, edges, features, out, InputSettings(**given), progress.on_share)
     growth, drift = done.growth, done.drift
