@@ -222,7 +222,7 @@ class MGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return self.run_.asked.score_links(self.encoded_, pairs).detach()
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return how well links are told from other pairs: the AUC, from 0 to 1.
+        """Return how well links are separated from other pairs: the AUC, from 0 to 1.
 
         Args:
             X: edges, in any form that `fit` takes: those that the fitted graph lacks are scored

@@ -102,7 +102,7 @@ def test_it_is_fitted_on_validation_pairs_without_the_edges_that_are_asked_about
     assert method.encoded[0] is split.message
     assert method.encoded[1] is visible
     assert measured is not None
-    likely, unlikely = measured.found.links.probability(np.array([1.0, -1.0]))
+    likely, unlikely = measured.calibrations.links.probability(np.array([1.0, -1.0]))
     assert likely > 2 / 3
     assert unlikely < 1 / 3
     assert not measured.offers.are_among(whole.edge_index, whole)[

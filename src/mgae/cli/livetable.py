@@ -114,7 +114,7 @@ class LiveTable(TableObserver):
         return self.now[1] if self.now and self.now[0] == index else "·"
 
     def _figures(self, index: int, named: bool = True) -> str:
-        """Return all metrics of a cell, or what stands in their place."""
+        """Return all metrics of a cell, or why it has none."""
         outcome = self.outcomes[index]
         if not isinstance(outcome, Measured):
             return outcome.status

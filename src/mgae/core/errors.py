@@ -94,7 +94,7 @@ class RankError(MGAEError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether Python, numpy, pyarrow or torch has found no room for an array.
+    """Return whether Python, numpy, pyarrow or torch had no memory for an array.
 
     >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("shape mismatch"))
     (True, False)

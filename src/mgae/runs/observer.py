@@ -21,7 +21,7 @@ LOGGER = logging.getLogger("mgae")
 
 
 class Observer:
-    """Is told how a run goes; this one keeps it to itself.
+    """Gets each event of a run; this one ignores them all.
 
     >>> class Losses(Observer):
     ...     def __init__(self):

@@ -19,7 +19,7 @@ from mgae.evaluation.metrics import Floats, auc
 from mgae.serving.joining import Growth
 
 # Rules of thumb: the share of edges or nodes that are newer than the weights, and the points of
-# AUC, beyond what chance explains, by which new edges are told apart worse than test edges were.
+# AUC, beyond what chance explains, by which new edges score worse than test edges did.
 _MOST_NEW = 0.2
 _MOST_LOST = 5.0
 _FEWEST_EDGES = 20  # below that the AUC says nothing

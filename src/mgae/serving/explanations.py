@@ -98,7 +98,7 @@ class Explainer:
         distance = self._distances(head, tails)
         paths = self._paths(head)
         parts = self.predictor.score_parts(_pairs(head, tails), ranking)
-        found = []
+        reasons = []
         for n, tail in enumerate(tails):
             common = self._common(head, tail)
             # A walk along the edge itself and back is no path.
@@ -115,8 +115,8 @@ class Explainer:
                 [Contribution(*name, float(part[n])) for name, part in parts.items()],
             )
             sentence = sentence_of(why, self.nodes.name(head), self.two_sided)
-            found.append(Why(**{**vars(why), "sentence": sentence}))
-        return found
+            reasons.append(Why(**{**vars(why), "sentence": sentence}))
+        return reasons
 
     @property
     def texts(self) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from mgae.core.errors import UnsupportedError
-from mgae.core.methods.placing import on_device
+from mgae.core.methods.ondevice import on_device
 from mgae.core.seeding import Generators
 from mgae.core.training.device import Device, device_again
 from mgae.data.checks import checked
@@ -93,7 +93,7 @@ class Predictor(Recommender):
             directory.load_final_weights(method)
         else:
             measured = calibrating(asked, config, graph, message, split)
-            calibrations = None if measured is None else measured.found
+            calibrations = None if measured is None else measured.calibrations
             if directory.load_final_weights(method) and measured is not None:
                 calibrations = measured.after_final_fit(asked, message)
         predictor = cls(method, config, graph, calibrations)

@@ -16,7 +16,7 @@ from torch.nn.functional import normalize
 from mgae.core.errors import ConfigError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method, Parts
-from mgae.core.methods.placing import device_of, on_device
+from mgae.core.methods.ondevice import device_of, on_device
 from mgae.core.training.device import Device, choose_device
 from mgae.data.fields import GraphFields, as_data
 from mgae.data.nodetexts import NodeTexts

@@ -235,7 +235,7 @@ def copy_from_first(module: nn.Module) -> None:
 
 
 def average_norms(module: nn.Module) -> None:
-    """Average what batch norms have seen: in sampled mode each rank sees other nodes."""
+    """Average the statistics of batch norms: in sampled mode each rank sees other nodes."""
     norms = [one for one in module.modules() if isinstance(one, nn.BatchNorm1d)]
     average(buffer for one in norms for buffer in one.buffers() if buffer.is_floating_point())
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from mgae.core.errors import RunDirectoryError, TrainingError, UnsupportedError
 from mgae.core.graph import CPU, MessageGraph
 from mgae.core.methods.base import Method, Stage
-from mgae.core.methods.placing import device_of
+from mgae.core.methods.ondevice import device_of
 from mgae.core.seeding import Generators
 from mgae.core.training import distributed
 from mgae.core.training.checkpoint import CheckpointStore, Snapshot
@@ -125,7 +125,7 @@ def fit(
         raise UnsupportedError(f"method {method.name!r} is not trained")
     graph = graph if isinstance(graph, MessageGraph) else MessageGraph.of(graph)
     if device is not None:
-        method.place(choose_device(device))
+        method.move_to(choose_device(device))
     generators = Generators(generators) if isinstance(generators, int) else generators
     settings = {
         "epochs": epochs,
@@ -178,9 +178,9 @@ def fit_again(
     usual = {"patience": 1, "eval_every": 1, "clip": 1.0, "schedule": "constant", "budget": None}
     epochs = {"epochs": max(1, before.planned), "stop": max(1, before.best_epoch)}
     started, device = time.perf_counter(), device_of(method)
-    method.place(CPU)  # fresh weights are drawn there, the same for every device
+    method.move_to(CPU)  # fresh weights are drawn there, the same for every device
     stages = method.final_stages(graph, generators)
-    method.place(device)
+    method.move_to(device)
     for stage in stages:
         chosen = {**usual, **settings, **epochs, **stage.settings}
         if chosen["budget"] is not None:

@@ -40,7 +40,7 @@ _STARTUP, _WARMUP = 5, 10  # trials and epochs before which none is given up
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep has found.
+    """The result of a sweep.
 
     Attributes:
         folder: where the study, the best settings and the picture are.

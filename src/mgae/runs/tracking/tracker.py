@@ -22,7 +22,7 @@ from mgae.runs.results import RunResult, SeedResult
 class Tracker(Observer):
     """Writes each run of a training to a tool; a subclass has the four methods that are abstract.
 
-    A run that is resumed is told all its epochs again, so that ``begin`` should go on with what
+    A run that is resumed reports all its epochs again, so that ``begin`` should go on with what
     it began before; `remembered` helps with that.
 
     Attributes:

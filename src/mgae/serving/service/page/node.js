@@ -34,7 +34,7 @@ export class NodePage {
 
   get children() {
     const { node, map } = this;
-    const shown = map.place(node.node) >= 0;
+    const shown = map.indexOf(node.node) >= 0;
     const facts = Object.entries(node.attributes).map(([name, value]) => `${name}: ${value}`);
     // The id, which is the key, where the heading has the title.
     if (node.title) facts.unshift(String(node.node));
@@ -55,7 +55,7 @@ export class NodePage {
 
   group() {
     const { map, node: { node } } = this;
-    if (map.place(node) < 0) return [];
+    if (map.indexOf(node) < 0) return [];
     return [swatch(map.group(node), node), element("span", { "data-group-of": node }, map.groupName(node)), " · "];
   }
 
