@@ -65,10 +65,10 @@ def links(page: Page, name: str) -> list[str]:
 
 
 def test_the_map_is_drawn_in_the_groups_colors(page: Page) -> None:
-    seen = colors(page)
-    assert seen["g0"] > 100
-    assert seen["g1"] > 100
-    assert seen["g2"] == 0  # the toy graph has two classes
+    counts = colors(page)
+    assert counts["g0"] > 100
+    assert counts["g1"] > 100
+    assert counts["g2"] == 0  # the toy graph has two classes
     expect(page.locator("#map-note")).to_contain_text("60 nodes, by PCA")
     expect(page.locator("table.figures")).to_contain_text("91.50")
 
