@@ -78,8 +78,8 @@ def test_recommendations_are_ids_of_the_file_and_no_neighbors(folder: Path) -> N
     assert len(answer["rank_precision"]) == 5
     printed = mgae("recommend", "run", "--node", "C of Graz", "-k", "3", cwd=folder).stdout
     shares = ", ".join(f"{round(100 * share)}%" for share in answer["rank_precision"][:3])
-    assert "if a tenth of the edges is missing from the graph" in printed
-    assert printed.rstrip().endswith(f"so many are: {shares}")
+    assert "if a tenth of the graph's edges are missing" in printed
+    assert printed.rstrip().endswith(f"at rank 1, 2, …: {shares}")
 
 
 @pytest.mark.parametrize("way", ["--exact", "--fast"])

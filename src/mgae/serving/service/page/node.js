@@ -81,7 +81,7 @@ export class NodePage {
     const precision = this.recommended.rank_precision;
     if (!precision.length || columnsOf(this.recommended.recommendations).length < 2) return null;
     const last = precision.length;
-    const text = `Probability: that the two are joined in truth, if a tenth of the edges is missing from the graph. Of all nodes’ first links ${percent(precision[0])} are then missing edges${last > 1 ? `, at rank ${last} ${percent(precision[last - 1])}` : ""}.`;
+    const text = `Probability: that the link is a missing edge, if a tenth of the graph’s edges are missing. Of all nodes’ links at rank 1, ${percent(precision[0])} are then missing edges${last > 1 ? `; at rank ${last}, ${percent(precision[last - 1])}` : ""}.`;
     return element("p", { class: "soft small" }, text);
   }
 
