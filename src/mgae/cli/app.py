@@ -5,6 +5,8 @@ Nothing here loads torch before a command needs it.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -99,6 +101,10 @@ def main(arguments: list[str] | None = None) -> None:
     # Read once, when torch is loaded. On a busy machine threads that spin while they wait take
     # several times the processor's time of the work itself.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+    # Torch makes hundreds of thousands of objects when it is loaded, none of which is ever
+    # collected: to look for garbage among them takes a third of a second, at start and at exit.
+    gc.set_threshold(50_000)
+    atexit.register(gc.freeze)
     try:
         with terminable():
             outcome: Any = app(arguments, standalone_mode=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import expit
 from torch import Tensor
 
 from mgae.core.graph import MessageGraph
@@ -38,6 +37,7 @@ class Calibration:
         every probability 1/2.
         """
         from scipy.optimize import minimize  # noqa: PLC0415 - slow to load
+        from scipy.special import expit  # noqa: PLC0415 - slow to load
 
         scores = np.concatenate([positive, negative]).astype(np.float64)
         center, width = float(np.median(scores)), float(scores.std()) or 1.0
@@ -60,7 +60,8 @@ class Calibration:
 
     def probability(self, scores: Floats) -> Floats:
         """Return the probabilities [n] of scores [n], in (0, 1)."""
-        values: Floats = expit(self.slope * np.asarray(scores, np.float64) + self.intercept)
+        logits = self.slope * np.asarray(scores, np.float64) + self.intercept
+        values: Floats = np.exp(-np.logaddexp(0, -logits))
         return values
 
 

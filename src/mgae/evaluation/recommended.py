@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 import torch
-from scipy.special import expit, logit
 from torch import Tensor
 
 from mgae.core.graph import MessageGraph
@@ -55,6 +54,7 @@ class RisingCurve:
         piece more, up to five: with few it is Platt's curve.
         """
         from scipy.optimize import minimize  # noqa: PLC0415 - slow to load
+        from scipy.special import expit, logit  # noqa: PLC0415 - slow to load
 
         n, m = len(hits), len(others)
         pieces = int(np.clip(n // _HITS_PER_PIECE, 1, _MOST_PIECES))

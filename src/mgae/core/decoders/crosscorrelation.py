@@ -63,14 +63,14 @@ class CrossCorrelation(Decoder):
         if self.symmetric:
             return self.score(heads, tails, None)
         first, depth = self.mlp.first, heads.size(1)
-        weights = self._blocks(first.weight, depth).permute(1, 2, 3, 0)  # [K, K, d, width]
-        device = heads.device
+        blocks = self._blocks(first.weight, depth)
+        other, device = blocks.transpose(1, 2), heads.device
         k, j = torch.triu_indices(depth, depth, device=device)
-        adding = (weights[k, j] + weights[j, k]).flatten(0, 1) / 2
-        even = torch.addmm(first.bias, _tied(heads, tails), adding)
+        adding = (blocks + other)[:, k, j].flatten(1).t()
+        even = torch.addmm(first.bias, _tied(heads, tails), adding, alpha=0.5)
         k, j = torch.triu_indices(depth, depth, offset=1, device=device)
-        subtracting = (weights[k, j] - weights[j, k]).flatten(0, 1) / 2
-        odd = (heads[:, k] * tails[:, j] - heads[:, j] * tails[:, k]).flatten(1) @ subtracting
+        subtracting = (blocks - other)[:, k, j].flatten(1).t()
+        odd = (heads[:, k] * tails[:, j] - heads[:, j] * tails[:, k]).flatten(1) @ subtracting / 2
         # Apart, so that either order gives the same to the last bit.
         forth, back = (self.mlp.after_first(read, None) for read in (even + odd, even - odd))
         return (forth + back) / 2

@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
-from scipy.special import iv
 from torch import Tensor
 from torch.nn.functional import normalize
 
@@ -203,6 +202,8 @@ class ProNE(FixedEmbedding):
 
     def smooth(self, looped: sp.csr_array, x: Floats) -> Floats:
         """Return exp(-θ Y) x with Y = (L - μ)² / 2 - 1, from the edges with self-loops."""
+        from scipy.special import iv  # noqa: PLC0415 - slow to load
+
         walk = sp.csr_array(sp.diags_array(1 / looped.sum(axis=1)) @ looped)
 
         def doubled(h: Floats) -> Floats:
