@@ -187,6 +187,6 @@ def _meaning(precision: Sequence[float]) -> str:
     """Return what the probabilities mean, and what links of each rank are worth."""
     shares = [f"{round(100 * share)}%" for share in precision]
     return (
-        "probability: that the link is a missing edge, if a tenth of the graph's edges are missing; "
-        f"of all nodes' links at rank 1, 2, …: {', '.join(shares)}"
+        "probability: that the link is a missing edge, if a tenth of the graph's edges are missing"
+        f"; of all nodes' links at rank 1, 2, …: {', '.join(shares)}"
     )
