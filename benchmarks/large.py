@@ -79,7 +79,7 @@ def prepared(edges: int, folder: str) -> None:
 
 
 def trained(edges: int, folder: str) -> None:
-    from mgae.core.training.loop import EpochRecord  # noqa: PLC0415
+    from mgae.core.training.state import EpochRecord  # noqa: PLC0415
     from mgae.runs.config import RunConfig  # noqa: PLC0415
     from mgae.runs.pipeline import Observer, run  # noqa: PLC0415
 

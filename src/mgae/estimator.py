@@ -21,7 +21,7 @@ from mgae.core.graph import MessageGraph
 from mgae.core.negatives import NegativeSampler
 from mgae.core.seeding import Generators
 from mgae.core.training.device import Device
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.opening import open_graph
 from mgae.data.splits.links import joined
 from mgae.evaluation.metrics import auc

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from mgae.cli.printing import print_result
 from mgae.core.errors import ConfigError, GraphError, MGAEError, RunDirectoryError, TrainingError
 from mgae.core.graph import MessageGraph
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.store import save_graph
 from mgae.evaluation.measured import Measured
 from mgae.reporting import write_report

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.paper.document import Measured, Outcome, display
 from mgae.paper.plan import Cell, Table
 from mgae.paper.running import TableObserver

@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 from torch_geometric.data import Data
 
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.evaluation.calibration import Calibration
 from mgae.reporting import svg
 from mgae.reporting.scorecurves import Curve, Scored, histogram, precision_recall, reliability, roc

@@ -13,7 +13,7 @@ from mgae.core.errors import MGAEWarning
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from mgae.core.training.loop import EpochRecord
+    from mgae.core.training.state import EpochRecord
     from mgae.runs.config import RunConfig
     from mgae.runs.results import SeedResult
 

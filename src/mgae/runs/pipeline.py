@@ -27,7 +27,8 @@ from mgae.core.errors import (
 from mgae.core.graph import CPU, MessageGraph
 from mgae.core.training import distributed
 from mgae.core.training.device import Device, choose_device, device_again
-from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
+from mgae.core.training.loop import Fit, OnEpoch
+from mgae.core.training.state import EpochRecord
 from mgae.data.inspection import listed_times, readable_time
 from mgae.data.opening import open_graph
 from mgae.data.sharing import shared_graph

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from mgae.core.errors import ConfigError, RunDirectoryError
 from mgae.core.graph import MessageGraph
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import (
     json_text,
     read_tensors,

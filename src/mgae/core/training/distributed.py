@@ -151,6 +151,11 @@ def from_first(make: Callable[[], _T]) -> _T:
     return result
 
 
+def agreed(value: float) -> float:
+    """Return the first rank's value: ranks that differ in a last bit or a moment would part."""
+    return from_first(lambda: value)
+
+
 def once_per_machine(make: Callable[[], _T]) -> _T:
     """Return on all ranks of a machine what ``make`` gives on the first of them.
 

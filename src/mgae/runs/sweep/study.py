@@ -16,7 +16,7 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, MGAEError, RunDirectoryError, UnsupportedError
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import write_json
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings

@@ -10,7 +10,7 @@ from typing import Any
 
 from mgae.core.errors import UnsupportedError
 from mgae.core.training import distributed
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import write_text
 from mgae.registry import TRACKERS
 from mgae.runs.config import RunConfig
