@@ -95,7 +95,7 @@ def ended(observer: Observer) -> Iterator[None]:
 
 
 class Observers(Observer):
-    """Passes events on to several observers, in turn; a function is called with the record of each epoch."""
+    """Passes events on to several observers; a function is called with each epoch's record."""
 
     def __init__(self, observers: Iterable[Observer | Callable[[EpochRecord], object]]) -> None:
         self.observers = [one if isinstance(one, Observer) else _Called(one) for one in observers]
