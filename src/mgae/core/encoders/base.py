@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from mgae.core.encoders.inputs import Inputs, NodeFeatures
 from mgae.core.graph import MessageGraph
+from mgae.core.ops.adjacency import Adjacency
 from mgae.core.ops.dropout import dropout
 from mgae.core.ops.rows import Factor
-from mgae.core.ops.sparse import Adjacency
 
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "relu": nn.ReLU,

@@ -11,7 +11,7 @@ from torch.nn.functional import leaky_relu
 from mgae.core.encoders.base import LayeredEncoder
 from mgae.core.encoders.inputs import Features
 from mgae.core.errors import ConfigError
-from mgae.core.ops.sparse import Adjacency
+from mgae.core.ops.adjacency import Adjacency
 
 _SLOPE = 0.2
 

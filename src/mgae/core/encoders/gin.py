@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from mgae.core.encoders.base import LayeredEncoder
 from mgae.core.encoders.inputs import Features
-from mgae.core.ops.sparse import Adjacency
+from mgae.core.ops.adjacency import Adjacency
 
 
 class GINLayer(nn.Module):
