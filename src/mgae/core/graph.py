@@ -203,7 +203,7 @@ class MessageGraph:
 
     @cached_property
     def edge_keys(self) -> Tensor:
-        """``target * num_nodes + source`` of each edge: sorted, so that a pair is found fast."""
+        """``target * num_nodes + source`` of each edge: sorted, to look up pairs fast."""
         return self.edge_index[1] * self.num_nodes + self.edge_index[0]
 
     @cached_property
