@@ -65,7 +65,8 @@ class MGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     over its section. What is left out has the default for one's own graph.
 
     Args:
-        method, encoder, mask, decoder, loss, input, features, split, train, evaluation: sections.
+        method: which one, or its section; ``encoder``, ``mask``, ``decoder``, ``loss``, ``input``,
+            ``features``, ``split``, ``train`` and ``evaluation`` likewise.
         seed: of the training, and of the split.
         verbose: draw a bar, in a terminal or a notebook.
         callbacks: observers, and functions that are called with the `EpochRecord` of each epoch.

@@ -81,9 +81,18 @@ def similar(
 
 
 def _open(predictor: Predictor, graph: str, given: dict[str, Any], progress: Any) -> Any:
+    from mgae.data.io.assembly import user_path
+    from mgae.data.io.edges import as_columns
+    from mgae.data.io.formats import is_table
     from mgae.data.io.options import InputSettings
     from mgae.data.opening import open_graph
     from mgae.serving.newcomers import preparation_of
 
     preparing = preparation_of(predictor.fields)
-    return open_graph(graph, InputSettings(**given), progress.on_share, preparing)
+    settings = InputSettings(**given)
+    if settings.bipartite == "auto" and predictor.fields.get("side") is None:
+        settings = settings.model_copy(update={"bipartite": "no"})  # as few edges may look
+    path = user_path(graph)
+    if path.is_file() and is_table(path):
+        settings = as_columns(path, settings, predictor.fields.get("edge_columns"))
+    return open_graph(graph, settings, progress.on_share, preparing)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mgae.cli.answering import print_notes
 from mgae.cli.flags import Json, Quiet, Run
 from mgae.cli.graphoptions import graph_options
 
@@ -30,6 +31,7 @@ def update(
 ) -> None:
     """Let new edges and nodes join a run without training, and say when to train again."""
     from mgae.cli.stages import StageProgress
+    from mgae.data.ids import counted
     from mgae.data.io.options import InputSettings
     from mgae.serving.updates import update_run
 
@@ -38,15 +40,17 @@ def update(
         done = update_run(run, edges, features, out, InputSettings(**given), progress.on_share)
     growth, drift = done.growth, done.drift
     if as_json:
-        facts = {"directory": str(done.directory), **asdict(growth)}
+        facts = {"directory": str(done.directory), **asdict(growth), "notes": list(done.notes)}
         about = {**asdict(drift), "train_again": drift.reasons, "text": drift.text}
         typer.echo(json.dumps({**facts, "drift": about}, ensure_ascii=False))
         return
+    print_notes(list(done.notes))
     left_out = [
         f"{count:,} {what}"
         for count, what in ((growth.known, "known already"), (growth.loops, "loops"))
         if count
     ]
     rest = f" ({', '.join(left_out)} left out)" if left_out else ""
-    typer.echo(f"{done.directory}: {growth.edges:,} edges and {growth.nodes:,} nodes joined{rest}")
+    joined = f"{counted(growth.edges, 'edge')} and {counted(growth.nodes, 'node')}"
+    typer.echo(f"{done.directory}: {joined} joined{rest}")
     typer.echo(f"drift: {drift.text}")

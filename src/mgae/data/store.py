@@ -36,6 +36,7 @@ _FACTS = (
     "node_type_names",
     "feature_widths",
     "edge_feature_names",
+    "edge_columns",
 )
 _FACTS_FORM = TypeAdapter(dict[str, str | bool | list[Any] | dict[str, Any]])
 GRAPH_FILES = (
