@@ -23,19 +23,19 @@ BENCHMARKS: Benchmarks = {
 
 
 def main() -> None:
-    found = print_figures(BENCHMARKS)
-    Path("bench.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    figures = print_figures(BENCHMARKS)
+    Path("bench.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 def print_figures(benchmarks: Benchmarks) -> dict[str, Any]:
     """Run them one after the other, and print each as soon as it is done."""
-    found = {}
+    figures = {}
     for title, measure in benchmarks.items():
         print(title, flush=True)
-        found[title] = measure()
-        for line in _lines(found[title]):
+        figures[title] = measure()
+        for line in _lines(figures[title]):
             print(f"  {line}", flush=True)
-    return found
+    return figures
 
 
 def _lines(figures: dict[str, Any]) -> list[str]:

@@ -56,12 +56,12 @@ def timed(call: Callable[[int], object], nodes: list[int]) -> dict[str, float]:
 def one_way(predictor: Predictor, heads: Tensor, best: list[Tensor], way: int) -> float:
     """The recall of as many candidates by one kind of query alone."""
     ranking = predictor._ranking
-    candidates, count, found = ranking.candidates, predictor.num_candidates, 0
+    candidates, count, hits = ranking.candidates, predictor.num_candidates, 0
     for head, tails in zip(heads.tolist(), best, strict=True):
         most = count + len(ranking.neighbors.of(head)) + 1
         query = candidates._queries(head)[way : way + 1]
-        found += int(torch.isin(tails, candidates.index_of(int(head))[1].search(query, most)).sum())
-    return found / sum(map(len, best))
+        hits += int(torch.isin(tails, candidates.index_of(int(head))[1].search(query, most)).sum())
+    return hits / sum(map(len, best))
 
 
 def measure_run(path: Path, sample: int = 50, threads: int | None = None) -> Figures:
@@ -69,12 +69,12 @@ def measure_run(path: Path, sample: int = 50, threads: int | None = None) -> Fig
     predictor = Predictor.load(path)
     order = torch.randperm(predictor.num_nodes, generator=torch.Generator().manual_seed(0))
     heads = order[:sample]
-    ids = [predictor.node_ids[place] for place in heads.tolist()]
+    ids = [predictor.node_ids[number] for number in heads.tolist()]
     exact = timed(lambda node: predictor.recommend(node, 10, exact=True), ids[:11])
     some = timed(lambda node: predictor.recommend(node, 10, exact=False), ids)
     best = [ranked.nodes for ranked in predictor._ranking.exact(heads, 10)]
-    found = [ranked.nodes for ranked in predictor._ranking.proposed(heads, 10)]
-    hits = sum(int(torch.isin(a, b).sum()) for a, b in zip(best, found, strict=True))
+    proposed = [ranked.nodes for ranked in predictor._ranking.proposed(heads, 10)]
+    hits = sum(int(torch.isin(a, b).sum()) for a, b in zip(best, proposed, strict=True))
     return {
         "all nodes": {**exact, "recall@10": 1.0},
         "candidates": {**some, "recall@10": hits / sum(map(len, best))},
@@ -92,5 +92,5 @@ def measure() -> Figures:
 
 
 if __name__ == "__main__":
-    found = measure_run(Path(sys.argv[1])) if sys.argv[1:] else measure()
-    print(json.dumps(found, indent=2))
+    figures = measure_run(Path(sys.argv[1])) if sys.argv[1:] else measure()
+    print(json.dumps(figures, indent=2))

@@ -23,15 +23,15 @@ _USES = ("auto", "always")
 def measure(seed: int) -> dict[str, float]:
     """Return the test AUC without features, with a table of noise, and with a telling column."""
     with tempfile.TemporaryDirectory() as name:
-        folder, found = Path(name), {}
+        folder, figures = Path(name), {}
         for signal in (False, True):
             given = customers(folder, seed, signal).model_dump(exclude_none=True)
             if not signal:
-                found["without"] = _auc(folder, seed, {})
+                figures["without"] = _auc(folder, seed, {})
             for use in _USES:
                 case = f"{'signal' if signal else 'noise'}, {use}"
-                found[case] = _auc(folder, seed, given, {"use": use})
-    return found
+                figures[case] = _auc(folder, seed, given, {"use": use})
+    return figures
 
 
 def _auc(
@@ -47,13 +47,13 @@ def _auc(
 
 
 def main(seeds: int = 5) -> None:
-    found = []
+    figures = []
     for seed in range(seeds):
-        found.append(measure(seed))
-        print(seed, {case: round(value, 2) for case, value in found[-1].items()}, flush=True)
-    for case in found[0]:
-        gains = np.array([one[case] - one["without"] for one in found])
-        mean = np.mean([one[case] for one in found])
+        figures.append(measure(seed))
+        print(seed, {case: round(value, 2) for case, value in figures[-1].items()}, flush=True)
+    for case in figures[0]:
+        gains = np.array([one[case] - one["without"] for one in figures])
+        mean = np.mean([one[case] for one in figures])
         print(f"{case}: AUC {mean:.2f}; above none: {gains.mean():+.2f} ± {gains.std(ddof=1):.2f}")
 
 

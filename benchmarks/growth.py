@@ -73,12 +73,12 @@ def _anonymous() -> int:
 
 def _seconds(call: Callable[[], object], repeats: int) -> float:
     call()
-    found = []
+    measured = []
     for _ in range(repeats):
         start = time.perf_counter()
         call()
-        found.append(time.perf_counter() - start)
-    return sorted(found)[len(found) // 2]
+        measured.append(time.perf_counter() - start)
+    return sorted(measured)[len(measured) // 2]
 
 
 def full(edges: int, folder: str) -> None:
@@ -140,17 +140,17 @@ def _apart(call: str, edges: int, folder: str) -> dict[str, float]:
 
 def measure_all() -> dict[str, Any]:
     """Every size, the exponents from 10⁶ edges up, and the largest in sampled mode."""
-    found: dict[str, Any] = {}
+    measured: dict[str, Any] = {}
     for edges in SIZES:
         with tempfile.TemporaryDirectory() as folder:
-            found[f"{edges:,} edges"] = figures = _apart("full", edges, folder)
+            measured[f"{edges:,} edges"] = figures = _apart("full", edges, folder)
             print(f"  {edges:,} edges: {figures}", flush=True)
             if edges == PPA_EDGES:
-                found["ppa-shaped, sampled"] = _apart("sampled", edges, folder)
-    points = [value for value in found.values() if value.get("edges", 0) >= FITTED_FROM]
+                measured["ppa-shaped, sampled"] = _apart("sampled", edges, folder)
+    points = [value for value in measured.values() if value.get("edges", 0) >= FITTED_FROM]
     names = ("encode_s", "gather_s", "step_s", "encode_gb", "step_gb")
-    found["exponents"] = {name: exponent(points, name) for name in names}
-    return found
+    measured["exponents"] = {name: exponent(points, name) for name in names}
+    return measured
 
 
 def exponent(points: list[dict[str, float]], name: str) -> float:

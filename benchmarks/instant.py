@@ -96,9 +96,9 @@ def figures(folder: Path, variant: Variant, method: str) -> dict[int, dict[str, 
     return {one["seed"]: one["figures"] for one in records if one["status"] == "ok"}
 
 
-def mean(found: dict[int, dict[str, float]], metric: str, seeds: list[int]) -> float:
+def mean(by_seed: dict[int, dict[str, float]], metric: str, seeds: list[int]) -> float:
     """Return the mean of a figure over these seeds."""
-    return statistics.mean(found[seed][metric] for seed in seeds)
+    return statistics.mean(by_seed[seed][metric] for seed in seeds)
 
 
 def against_heuristics(folder: Path, variant: Variant) -> dict[str, Any] | None:

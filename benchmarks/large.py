@@ -79,7 +79,7 @@ def prepared(edges: int, folder: str) -> None:
 
 
 def trained(edges: int, folder: str) -> None:
-    from mgae.core.training.loop import EpochRecord  # noqa: PLC0415
+    from mgae.core.training.state import EpochRecord  # noqa: PLC0415
     from mgae.runs.config import RunConfig  # noqa: PLC0415
     from mgae.runs.pipeline import Observer, run  # noqa: PLC0415
 
@@ -127,9 +127,9 @@ def recommended(edges: int, folder: str) -> None:
 def measure(edges: int, folder: Path) -> dict[str, Any]:
     """Every stage of one size; those whose figures are stored are not run again."""
     stored = folder / "figures.json"
-    found = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() else {"edges": edges}
+    stages = json.loads(stored.read_text(encoding="utf-8")) if stored.exists() else {"edges": edges}
     for stage in ("prepared", "trained", "recommended"):
-        if stage in found:
+        if stage in stages:
             continue
         if stage == "prepared":
             shutil.rmtree(folder, ignore_errors=True)
@@ -140,10 +140,10 @@ def measure(edges: int, folder: Path) -> dict[str, Any]:
         done = subprocess.run(
             [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True
         )
-        found[stage] = json.loads(done.stdout.splitlines()[-1])
-        stored.write_text(json.dumps(found), encoding="utf-8")
-        print(f"  {edges:,} edges, {stage}: {found[stage]}", flush=True)
-    return dict(found)
+        stages[stage] = json.loads(done.stdout.splitlines()[-1])
+        stored.write_text(json.dumps(stages), encoding="utf-8")
+        print(f"  {edges:,} edges, {stage}: {stages[stage]}", flush=True)
+    return dict(stages)
 
 
 def exponents(sizes: list[dict[str, Any]]) -> dict[str, float]:
@@ -163,14 +163,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/large.json"))
     given = parser.parse_args()
     sizes = [measure(int(size), given.folder / f"{int(size)}") for size in given.sizes]
-    found = {
+    summary = {
         "step_size": STEP_SIZE,
         "sizes": sizes,
         "exponents": exponents(sizes) if len(sizes) > 1 else {},
     }
-    for name, value in found["exponents"].items():
+    for name, value in summary["exponents"].items():
         print(f"  exponent of {name}: {value:.3f}")
-    given.out.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    given.out.write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

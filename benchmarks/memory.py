@@ -57,12 +57,12 @@ def measure(name: str, steps: int = 3) -> dict[str, float]:
 
 
 def measure_all() -> dict[str, dict[str, float]]:
-    found = {}
+    figures = {}
     for name in ("cora", "citeseer", "pubmed", "ogbl-ddi"):
         try:
             load_graph(name)
         except GraphError as error:
             print(f"  {name}: left out, {error}")
             continue
-        found[name] = measure(name)
-    return found
+        figures[name] = measure(name)
+    return figures

@@ -87,10 +87,10 @@ def aucs(seeds: int = 5) -> dict[str, float]:
     """Test AUC on Cora, the mean and deviation of one rank and of two."""
     figures: dict[str, float] = {}
     for ranks in (1, 2):
-        found = together(_cora, seeds, ranks=ranks, patience=7200, start="spawn")[0]
+        values = together(_cora, seeds, ranks=ranks, patience=7200, start="spawn")[0]
         figures |= {
-            f"{ranks} ranks, mean": statistics.mean(found),
-            f"{ranks} ranks, deviation": statistics.stdev(found),
+            f"{ranks} ranks, mean": statistics.mean(values),
+            f"{ranks} ranks, deviation": statistics.stdev(values),
         }
     return figures
 

@@ -17,8 +17,8 @@ BENCHMARKS = {
 
 
 def main() -> None:
-    found = print_figures(BENCHMARKS)
-    text = json.dumps(found, indent=2) + "\n"
+    figures = print_figures(BENCHMARKS)
+    text = json.dumps(figures, indent=2) + "\n"
     Path("bench-serving.json").write_text(text, encoding="utf-8")
 
 

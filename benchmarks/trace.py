@@ -23,7 +23,8 @@ from mgae.core import (
     Undirected,
 )
 from mgae.core.seeding import Generators
-from mgae.core.training.loop import State, Stepper
+from mgae.core.training.state import FitSettings, State
+from mgae.core.training.stepper import Stepper
 from mgae.data import load_graph
 
 SOURCE = Path(mgae.__file__).parent
@@ -55,7 +56,9 @@ def trace_epoch() -> list[str]:
         decoder=CrossCorrelation(128, in_layers=2),
         loss=BCE(),
     )
-    state = State(Stepper(model, learning_rate=0.01), Generators(0), 2, 2, 1)
+    state = State(
+        Stepper(model, learning_rate=0.01), Generators(0), FitSettings(epochs=2, patience=2)
+    )
     state.finish_epoch(state.run_epoch(graph), None)
     return traced(lambda: state.finish_epoch(state.run_epoch(graph), None))
 

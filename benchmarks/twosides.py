@@ -87,16 +87,16 @@ def _afresh(run: Path, edges: Tensor) -> dict[str, float]:
 
 
 def main(what: str = "synthetic", seeds: int = 0, budget: str = "8m") -> None:
-    found = []
+    rows = []
     for seed in range(seeds or (5 if what == "synthetic" else 1)):
         if what == "synthetic":
-            found.append(measure(purchases(seed), seed))
+            rows.append(measure(purchases(seed), seed))
         else:
             edges = torch.cat(list(official_parts("movielens-1m").values()), dim=1)
-            found.append(measure(edges, seed, "--budget", budget))
-        print(seed, json.dumps(found[-1]), flush=True)
-    for name in found[0]:
-        values = np.array([one[name] for one in found])
+            rows.append(measure(edges, seed, "--budget", budget))
+        print(seed, json.dumps(rows[-1]), flush=True)
+    for name in rows[0]:
+        values = np.array([one[name] for one in rows])
         print(f"{name}: {values.mean():.2f} (from {values.min():.2f} to {values.max():.2f})")
 
 

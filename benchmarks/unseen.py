@@ -58,13 +58,13 @@ class Removed:
         whole: Data, gone: Tensor, stay: Tensor, count: int, generator: torch.Generator
     ) -> Tensor:
         known = {(u, v) for u, v in whole.edge_index.t().tolist()}
-        found: list[tuple[int, int]] = []
-        while len(found) < count:
+        pairs: list[tuple[int, int]] = []
+        while len(pairs) < count:
             u = int(gone[torch.randint(len(gone), (1,), generator=generator)])
             v = int(stay[torch.randint(len(stay), (1,), generator=generator)])
             if (u, v) not in known:
-                found.append((u, v))
-        return torch.tensor(found).t()
+                pairs.append((u, v))
+        return torch.tensor(pairs).t()
 
     def auc_of(self, score: Callable[[Tensor], object]) -> float:
         return 100 * auc(score(self.true), score(self.false))  # type: ignore[arg-type]

@@ -96,15 +96,15 @@ def _cell_files(folder: Path) -> list[Path]:
 
 def read_tables(folder: Path) -> dict[str, Table]:
     """Return the stored cells by graph and method, in the order of the lists."""
-    found: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+    cells: dict[str, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: defaultdict(list))
     for path in _cell_files(folder):
         cell = read_cell(path)
-        found[cell["graph"]][cell["method"]].append(cell)
+        cells[cell["graph"]][cell["method"]].append(cell)
     known = [*(variant.key for variant in variants(list(NAMES))), *OFFICIAL]
     return {
-        graph: {name: Entry.of(found[graph][name]) for name in ROWS if name in found[graph]}
+        graph: {name: Entry.of(cells[graph][name]) for name in ROWS if name in cells[graph]}
         for graph in known
-        if graph in found
+        if graph in cells
     }
 
 
@@ -134,14 +134,14 @@ def leads(table: Table, metric: str) -> dict[str, float]:
     """Return ours less each heuristic and peer; empty where ours has not all of its figures."""
     if OURS not in table or not table[OURS].whole:
         return {}
-    found = {name: lead(table, name, metric) for name in others(table)}
-    return {name: value for name, value in found.items() if value is not None}
+    by_name = {name: lead(table, name, metric) for name in others(table)}
+    return {name: value for name, value in by_name.items() if value is not None}
 
 
 def rank(table: Table, metric: str) -> int | None:
     """Return the rank of ours among all heuristics and peers, from 1; None: nothing to compare."""
-    found = leads(table, metric)
-    return 1 + sum(value < 0 for value in found.values()) if found else None
+    by_name = leads(table, metric)
+    return 1 + sum(value < 0 for value in by_name.values()) if by_name else None
 
 
 def write_report(cells: Path, out: Path) -> list[Path]:
@@ -227,14 +227,14 @@ def summary(tables: dict[str, Table]) -> dict[str, Any]:
 
 
 def _against(table: Table, metric: str) -> dict[str, Any]:
-    found = leads(table, metric)
-    winner = min(found, key=lambda name: found[name])
+    by_name = leads(table, metric)
+    winner = min(by_name, key=lambda name: by_name[name])
     return {
         "ours": table[OURS].mean(metric),
         "best": winner,
         "figure": table[winner].mean(metric),
-        "difference": found[winner],
-        "within": found[winner] >= -MARGINS[metric],
+        "difference": by_name[winner],
+        "within": by_name[winner] >= -MARGINS[metric],
     }
 
 

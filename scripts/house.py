@@ -70,13 +70,13 @@ def imports() -> dict[str, set[str]]:
     return result
 
 
-def uses(name: str, found: dict[str, set[str]]) -> str:
+def uses(name: str, uses_of: dict[str, set[str]]) -> str:
     """Return the line of a box: what it imports, in the order of the drawing."""
     inside = name.startswith("core/")
     parts = [f"core/{part}" for names in CORE for part in names]
     order = parts if inside else [folder for names in ROWS for folder in names]
-    used = [other for other in order if other in found[name] and other != name]
-    if not inside and any(other.startswith("core") for other in found[name]):
+    used = [other for other in order if other in uses_of[name] and other != name]
+    if not inside and any(other.startswith("core") for other in uses_of[name]):
         used.append("core")
     return ", ".join(other.removeprefix("core/") for other in used)
 
@@ -94,29 +94,31 @@ def box(x: float, y: float, width: float, lines: tuple[str, str, str]) -> list[s
     return [f'<rect {size} fill="#f4f6f8" stroke="#8a97a5"/>', *shown]
 
 
-def row(names: dict[str, str], y: float, found: dict[str, set[str]], prefix: str = "") -> list[str]:
+def row(
+    names: dict[str, str], y: float, uses_of: dict[str, set[str]], prefix: str = ""
+) -> list[str]:
     """Return the boxes of one layer, side by side."""
     width = (WIDTH - GAP * (len(names) - 1)) / len(names)
     return [
         line
         for number, (name, about) in enumerate(names.items())
         for line in box(
-            number * (width + GAP) + GAP, y, width, (name, about, uses(prefix + name, found))
+            number * (width + GAP) + GAP, y, width, (name, about, uses(prefix + name, uses_of))
         )
     ]
 
 
 def drawing() -> str:
     """Return the picture."""
-    found, lines, y = imports(), list[str](), 30.0
+    uses_of, lines, y = imports(), list[str](), 30.0
     lines.append(f'<text {_STOREY} x="{GAP}" y="20">the product</text>')
     for names in ROWS:
-        lines += row(names, y, found)
+        lines += row(names, y, uses_of)
         y += HEIGHT + GAP
     lines.append(f'<text {_STOREY} x="{GAP}" y="{y + 20:g}">core: the method</text>')
     y += 30
     for parts in CORE:
-        lines += row(parts, y, found, "core/")
+        lines += row(parts, y, uses_of, "core/")
         y += HEIGHT + GAP
     size = f'width="{WIDTH + 2 * GAP}" height="{y:g}" viewBox="0 0 {WIDTH + 2 * GAP} {y:g}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="sans-serif">'

@@ -53,10 +53,10 @@ def folded_evidence(source: Source, folder: Path | None = None) -> FoldedEvidenc
         return FoldedEvidence(positives, negatives, Contests(*contests))
     chance = Generators(SETTINGS["seed"]).fresh(f"pretrain/{source.name}")
     count = SETTINGS["edges_per_graph"]
-    found = FoldedEvidence.of(source.open(), 8, count, 50, chance)
-    width, contests = len(column_names(True)), found.contests
+    folded = FoldedEvidence.of(source.open(), 8, count, 50, chance)
+    width, contests = len(column_names(True)), folded.contests
     rest = (contests.is_edge, contests.edge, contests.first, contests.end)
-    parts = (padded(found.positives, width), padded(found.negatives, width))
+    parts = (padded(folded.positives, width), padded(folded.negatives, width))
     lists = (padded(contests.values, width), *rest)
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)

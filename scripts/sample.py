@@ -83,12 +83,12 @@ def again(draw: Draw) -> dict[str, Any]:
     """Run it again with as many threads; return what came out."""
     torch.set_num_threads(draw.cell.environment.threads or 1)
     config = draw.config.model_copy(update={"seed": draw.seed, "runs": 1})
-    (found,) = run_opened(config, open_graph(draw.dataset), None, Observer()).seeds
+    (result,) = run_opened(config, open_graph(draw.dataset), None, Observer()).seeds
     off = {
-        (part, name): (abs(getattr(found, part)[name] - value), draw.allowed(part, name))
+        (part, name): (abs(getattr(result, part)[name] - value), draw.allowed(part, name))
         for part in ("test", "val")
         for name, value in draw.stored(part).items()
-        if name in getattr(found, part)
+        if name in getattr(result, part)
     }
     stored = draw.cell.environment.model_dump(exclude_unset=True)
     return {
@@ -99,9 +99,9 @@ def again(draw: Draw) -> dict[str, Any]:
         "verdict": verdict(list(off.values())),
         "figures": len(off),
         "largest_difference": max((diff for diff, _ in off.values()), default=0.0),
-        "best_epoch": found.best_epoch,
+        "best_epoch": result.best_epoch,
         "stored_best_epoch": (draw.cell.best_epochs or [None] * draw.cell.runs)[draw.index],
-        "seconds": round(found.seconds, 3),
+        "seconds": round(result.seconds, 3),
         "stored_by": {key: stored.get(key) for key in ("commit", "code", "platform", "bfloat16")},
     }
 

@@ -99,36 +99,36 @@ def markdown(titles: list[str], rows: list[list[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def measured_table(found: dict[str, Any]) -> str:
+def measured_table(figures: dict[str, Any]) -> str:
     """Return the benchmark's own figures, and the exponents where there are any."""
     rows = []
-    for one in found["sizes"]:
+    for one in figures["sizes"]:
         for stage in ("prepared", "trained", "recommended"):
             if stage in one:
                 values = one[stage]
                 rows.append([f"{one['edges']:,}", stage, f"{values['cpu_s']:,.0f}",
                              f"{values['anonymous_gb']:.2f}"])  # fmt: skip
     text = markdown(["edges", "stage", "processor's seconds", "anonymous memory, GB"], rows)
-    lines = [f"- {name}: {value:.2f}" for name, value in found.get("exponents", {}).items()]
+    lines = [f"- {name}: {value:.2f}" for name, value in figures.get("exponents", {}).items()]
     return "\n".join([text, *(["", "Exponents of the growth:", "", *lines] if lines else [])])
 
 
-def step_seconds(found: dict[str, Any]) -> float:
+def step_seconds(figures: dict[str, Any]) -> float:
     """Return the seconds of a processor for an edge of an epoch, of the largest graph trained on.
 
     The split of that graph is among them, so that this is an upper bound.
     """
-    trained = [one for one in found["sizes"] if "trained" in one]
+    trained = [one for one in figures["sizes"] if "trained" in one]
     if not trained:
         return math.nan
     last = max(trained, key=lambda one: int(one["edges"]))["trained"]
-    return float(last["split_and_epoch_cpu_s"]) / (last["steps"] * found["step_size"] / 0.7)
+    return float(last["split_and_epoch_cpu_s"]) / (last["steps"] * figures["step_size"] / 0.7)
 
 
-def scale_table(found: dict[str, Any]) -> str:
+def scale_table(figures: dict[str, Any]) -> str:
     """Return the table from 10⁴ to 10¹¹ edges."""
-    per_edge = step_seconds(found)
-    measured = {int(one["edges"]) for one in found["sizes"] if "trained" in one}
+    per_edge = step_seconds(figures)
+    measured = {int(one["edges"]) for one in figures["sizes"] if "trained" in one}
     titles = ["edges", "nodes", "mode", "machines", "epoch", "memory of each", "files",
               "sent per step", "which"]  # fmt: skip
     return markdown(titles, [row(10.0**power, per_edge, measured) for power in range(4, 12)])
@@ -147,10 +147,10 @@ def main() -> None:
     parser.add_argument("figures", nargs="?", type=Path, default=Path("results/large.json"))
     parser.add_argument("--page", type=Path, default=Path("docs/scale.md"))
     given = parser.parse_args()
-    found = json.loads(given.figures.read_text(encoding="utf-8"))
+    figures = json.loads(given.figures.read_text(encoding="utf-8"))
     text = given.page.read_text(encoding="utf-8")
-    text = replaced(text, "measured", measured_table(found))
-    text = replaced(text, "scale", scale_table(found))
+    text = replaced(text, "measured", measured_table(figures))
+    text = replaced(text, "scale", scale_table(figures))
     given.page.write_text(text, encoding="utf-8")
 
 

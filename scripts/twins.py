@@ -40,14 +40,14 @@ SKEW = 1.5  # a node's chance falls as its rank to the power 1/1.5 - 1
 
 def pairs(count: int, nodes: int, chance: np.random.Generator) -> np.ndarray:
     """Distinct undirected pairs [count, 2], no loops, hubs more often, in random order."""
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < count:
-        more = int(1.2 * (count - len(found))) + 16
+    codes = np.empty(0, dtype=np.int64)
+    while len(codes) < count:
+        more = int(1.2 * (count - len(codes))) + 16
         ends = (chance.random((2, more)) ** SKEW * nodes).astype(np.int64)
         low, high = ends.min(axis=0), ends.max(axis=0)
-        found = np.unique(np.concatenate([found, (low * nodes + high)[low < high]]))
-    found = chance.permutation(found)[:count]
-    both = np.stack([found // nodes, found % nodes], axis=1)
+        codes = np.unique(np.concatenate([codes, (low * nodes + high)[low < high]]))
+    codes = chance.permutation(codes)[:count]
+    both = np.stack([codes // nodes, codes % nodes], axis=1)
     return chance.permutation(nodes)[both]  # a hub's number says nothing
 
 

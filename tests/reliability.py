@@ -119,7 +119,7 @@ def table() -> str:
 
 def page(text: str) -> str:
     """Return the page with the table of the figures in its place."""
-    return _PLACE.sub(lambda found: f"{found[1]}\n{table()}\n\n{found[3]}", text)
+    return _PLACE.sub(lambda match: f"{match[1]}\n{table()}\n\n{match[3]}", text)
 
 
 def main(action: str) -> int:

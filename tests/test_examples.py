@@ -23,7 +23,8 @@ from mgae.core import (
     Undirected,
 )
 from mgae.core.seeding import Generators
-from mgae.core.training.loop import State, Stepper
+from mgae.core.training.state import FitSettings, State
+from mgae.core.training.stepper import Stepper
 from mgae.data import load_graph
 
 
@@ -95,7 +96,9 @@ def test_from_the_same_weights_masks_and_negatives_the_losses_are_the_same() -> 
             weight.mul_(3)  # so that logits differ, and gradients are clipped
     plain = PlainMGAE(data, dropout=0.0)
     copy_weights(fast, plain)
-    state = State(Stepper(fast, learning_rate=0.01), Generators(0), 3, 3, 1)
+    state = State(
+        Stepper(fast, learning_rate=0.01), Generators(0), FitSettings(epochs=3, patience=3)
+    )
     same = Generators(0)
     losses = []
     for _ in range(3):

@@ -15,7 +15,7 @@ from scipy import sparse
 
 import mgae
 from mgae.core.errors import GraphError, RunDirectoryError, UnsupportedError
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.runs.observer import Observer
 from tests.conftest import toy_data
 from tests.test_sklearn import PAIRS, QUICK

@@ -21,7 +21,7 @@ from mgae.core.graph import MessageGraph
 from mgae.core.negatives import NegativeSampler
 from mgae.core.seeding import Generators
 from mgae.core.training.device import Device
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.opening import open_graph
 from mgae.data.splits.links import joined
 from mgae.evaluation.metrics import auc
@@ -65,7 +65,8 @@ class MGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
     over its section. What is left out has the default for one's own graph.
 
     Args:
-        method, encoder, mask, decoder, loss, input, features, split, train, evaluation: sections.
+        method: which one, or its section; ``encoder``, ``mask``, ``decoder``, ``loss``, ``input``,
+            ``features``, ``split``, ``train`` and ``evaluation`` likewise.
         seed: of the training, and of the split.
         verbose: draw a bar, in a terminal or a notebook.
         callbacks: observers, and functions that are called with the `EpochRecord` of each epoch.
@@ -222,7 +223,7 @@ class MGAE(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):  # type
         return self.run_.asked.score_links(self.encoded_, pairs).detach()
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return how well links are told from other pairs: the AUC, from 0 to 1.
+        """Return how well links are separated from other pairs: the AUC, from 0 to 1.
 
         Args:
             X: edges, in any form that `fit` takes: those that the fitted graph lacks are scored

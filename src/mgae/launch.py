@@ -34,7 +34,7 @@ def on_ray(
         workers: how many ranks.
         use_gpu: whether each of them takes a GPU.
         max_failures: how often Ray starts the workers again, from the last checkpoint.
-        storage: where Ray keeps its own notes; None: its usual place.
+        storage: where Ray keeps its own notes; None: its usual folder.
 
     Returns:
         the content of ``metrics.json``.

@@ -1,4 +1,4 @@
-"""Every swappable part has its name in exactly one place: where it is registered.
+"""Every swappable part has its name in exactly one file: where it is registered.
 
 A registry knows the module whose import fills it, so that a name can be looked up (and a wrong
 one explained) without anything having been imported before. Other packages bring parts of their

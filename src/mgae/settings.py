@@ -17,7 +17,7 @@ _MOST_SHOWN = 80
 
 
 class Settings(BaseModel):
-    """A frozen group of settings; ``section`` is its place in the configuration file.
+    """A frozen group of settings; ``section`` names it in the configuration file.
 
     Unknown keys and wrong values raise a `ConfigError` that names the key, the value and what is
     allowed.

@@ -51,11 +51,11 @@ def test_json_is_one_object_and_nothing_else(
     with pytest.raises(SystemExit):
         main(["compare", edges, "--methods", "gic", "--runs", "2", "--json", "--out", out, *SMALL])
     shown = capsys.readouterr()
-    found = json.loads(shown.out)
+    answer = json.loads(shown.out)
     assert shown.err == ""
-    assert (found["runs"], found["ranked_by"], found["protocol"]) == (2, "auc", "strict")
-    assert found["rows"][0]["method"] == "gic"
-    assert found["rows"][0]["seeds"] == [0, 1]
+    assert (answer["runs"], answer["ranked_by"], answer["protocol"]) == (2, "auc", "strict")
+    assert answer["rows"][0]["method"] == "gic"
+    assert answer["rows"][0]["seeds"] == [0, 1]
 
 
 def test_a_wrong_method_is_one_line(edges: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,7 +77,7 @@ def test_a_signal_leaves_what_the_same_command_goes_on_from(edges: str, tmp_path
         while not (history.exists() and history.stat().st_size) and time.monotonic() < deadline:
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
-        _, told = process.communicate(timeout=60)
+        _, message = process.communicate(timeout=60)
     assert process.returncode == 143
-    assert told == "mgae: interrupted; go on with the same command\n"
+    assert message == "mgae: interrupted; go on with the same command\n"
     assert (tmp_path / "out/cells/dgi/seed-0/checkpoint/latest.json").exists()

@@ -76,8 +76,8 @@ def test_features_and_labels_come_from_tables(capsys: pytest.CaptureFixture[str]
     # The color tells the label; three nodes to learn from are enough for that.
     assert result["heuristics"]["raw-features"]["accuracy"]["mean"] == 100
     assert call("inspect", "edges.csv", *tables, "--json") == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["features"], found["classes"], found["nodes"]) == (3, 2, 30)
+    outcome = json.loads(capsys.readouterr().out)
+    assert (outcome["features"], outcome["classes"], outcome["nodes"]) == (3, 2, 30)
 
 
 def test_a_run_goes_on_without_the_file(capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,9 +65,9 @@ def test_killed_in_a_cell_and_started_again_it_ends_with_the_same_values(tmp_pat
     assert process.returncode == -signal.SIGKILL, "it was over before it could be killed"
     assert list(broken.glob("cells/*/seed-0/metrics.json")), "no run had been finished"
     subprocess.run([*here, *command(broken, 40), "-q"], check=True, capture_output=True)
-    found = values(broken / "links-planetoid-changed.json")
-    assert found == values(tmp_path / "whole/links-planetoid-changed.json")
-    done = [row for row in found["rows"] if row["cells"]["cora"]["status"] == "done"]
+    result = values(broken / "links-planetoid-changed.json")
+    assert result == values(tmp_path / "whole/links-planetoid-changed.json")
+    done = [row for row in result["rows"] if row["cells"]["cora"]["status"] == "done"]
     assert [row["name"] for row in done] == ["GAE", "MGAE-GCN"]
     assert all(len(row["cells"]["cora"]["test"]["auc"]["values"]) == 2 for row in done)
 
@@ -83,13 +83,13 @@ def _in_the_middle(out: Path) -> bool:
 def test_the_same_again_trains_nothing_and_a_changed_setting_only_its_cells(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, shown, told = called(command(tmp_path, 1), capsys)
+    code, shown, message = called(command(tmp_path, 1), capsys)
     assert code == 0
     assert "**Cora**" in shown
     assert "**PubMed**" not in shown, "it was not asked for"
     assert "**PubMed**" in (tmp_path / "links-planetoid-changed.md").read_text(encoding="utf-8")
-    assert "[1/2] GAE on Cora: AUC" in told
-    assert "time left" in told
+    assert "[1/2] GAE on Cora: AUC" in message
+    assert "time left" in message
     first = values(tmp_path / "links-planetoid-changed.json")
     weights = {file: file.stat().st_mtime_ns for file in tmp_path.glob("cells/*/*/model.*")}
     assert len(weights) == 4
@@ -109,10 +109,10 @@ def test_two_jobs_end_with_the_values_of_one(tmp_path: Path) -> None:
     for jobs in ("1", "2"):
         arguments = [*command(tmp_path / jobs, 2), "--jobs", jobs, "-q"]
         subprocess.run([*here, *arguments], check=True, capture_output=True)
-    found, expected = (values(tmp_path / jobs / "links-planetoid-changed.json") for jobs in "21")
-    done = [row for row in found["rows"] if row["cells"]["cora"]["status"] == "done"]
+    result, expected = (values(tmp_path / jobs / "links-planetoid-changed.json") for jobs in "21")
+    done = [row for row in result["rows"] if row["cells"]["cora"]["status"] == "done"]
     assert [row["name"] for row in done] == ["GAE", "MGAE-GCN"]
-    for row, other in zip(found["rows"], expected["rows"], strict=True):
+    for row, other in zip(result["rows"], expected["rows"], strict=True):
         expected_figures = pytest.approx(_figures(other["cells"]["cora"]), abs=0.05)
         assert _figures(row["cells"]["cora"]) == expected_figures
 
@@ -123,7 +123,7 @@ def _figures(cell: dict[str, Any]) -> list[float]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "reproduce needs the NAME of a table"),
         (["link-planetoid"], "did you mean links-planetoid?"),
@@ -150,13 +150,13 @@ def _figures(cell: dict[str, Any]) -> list[float]:
 )
 def test_what_cannot_be_is_one_line(
     arguments: list[str],
-    told: str,
+    message: str,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     code, _, said = called(["reproduce", *arguments, "--out", str(tmp_path)], capsys)
     assert (code, said.count("\n")) == (2, 1)
-    assert told in said
+    assert message in said
 
 
 @pytest.mark.parametrize("name", ["datasets", "nodes"])
@@ -166,9 +166,9 @@ def test_a_place_where_nothing_can_be_written_is_one_line(
     (tmp_path / "taken").write_text("mine")
     for out in (tmp_path / "taken", tmp_path / "taken/below", Path("/proc/nowhere")):
         arguments = ["reproduce", name, "--datasets", "cora", "--out", str(out)]
-        code, _, told = called(arguments, capsys)
-        assert (code, told.count("\n")) == (2, 1)
-        assert f"cannot write to {out}" in told
+        code, _, message = called(arguments, capsys)
+        assert (code, message.count("\n")) == (2, 1)
+        assert f"cannot write to {out}" in message
     assert (tmp_path / "taken").read_text() == "mine"
 
 
@@ -176,9 +176,11 @@ def test_a_comma_too_many_does_not_ask_for_everything(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["links-planetoid", "--datasets", "cora,", "--methods", "raw-features,"]
-    code, _, told = called(["reproduce", *arguments, "--runs", "1", "--out", str(tmp_path)], capsys)
-    assert (code, told.count("on Cora")) == (0, 1)
-    assert "[1/1] raw-features on Cora" in told
+    code, _, message = called(
+        ["reproduce", *arguments, "--runs", "1", "--out", str(tmp_path)], capsys
+    )
+    assert (code, message.count("on Cora")) == (0, 1)
+    assert "[1/1] raw-features on Cora" in message
 
 
 def test_the_live_table_shows_what_is_done_what_runs_and_what_waits() -> None:

@@ -56,10 +56,10 @@ def test_a_service_says_where_it_is_and_answers(run: Path) -> None:
         said = re.match(r"(http://127\.0\.0\.1:\d+)/, OpenAPI at ", process.stdout.readline())
         assert said
         with urllib.request.urlopen(f"{said[1]}/nodes/35/recommendations?k=2") as answer:
-            found = json.load(answer)
+            reply = json.load(answer)
         process.terminate()
-    assert found["node"] == 35
-    assert len(found["recommendations"]) == 2
+    assert reply["node"] == 35
+    assert len(reply["recommendations"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -90,10 +90,10 @@ def test_a_port_that_is_taken_is_named(run: Path, capsys: pytest.CaptureFixture[
 def test_missing_packages_are_named_with_the_command(
     run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = importlib.util.find_spec
+    find_spec = importlib.util.find_spec
 
     def without_uvicorn(name: str, *more: Any) -> Any:
-        return None if name == "uvicorn" else found(name, *more)
+        return None if name == "uvicorn" else find_spec(name, *more)
 
     monkeypatch.setattr(importlib.util, "find_spec", without_uvicorn)
     said = refused(capsys, "serve", str(run))

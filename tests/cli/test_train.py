@@ -75,8 +75,8 @@ def test_a_method_beside_has_a_row_and_stays_when_the_run_is_measured_again(
     for command in (["train", "cora", *settings, "--epochs", "1", "--out", run], ["evaluate", run]):
         with pytest.raises(SystemExit):
             main([*command, "--json"])
-        told = json.loads(capsys.readouterr().out)
-        assert told["beside"]["spectral"]["auc"]["mean"] > 60
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["beside"]["spectral"]["auc"]["mean"] > 60
     with pytest.raises(SystemExit):
         main(["evaluate", run])
     assert "spectral (default recipe)" in " ".join(capsys.readouterr().out.split())

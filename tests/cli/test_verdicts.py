@@ -50,8 +50,8 @@ def printed(arguments: list[str], capsys: Any) -> str:
 def test_the_verdict_is_right_wherever_it_is_said(name: str, tmp_path: Path, capsys: Any) -> None:
     prepared, run = PREPARED[name], tmp_path / "run"
     arguments = written(tmp_path, prepared.data(), prepared.settings)
-    told = json.loads(printed([*arguments, "--json", "-q", "--out", str(run)], capsys))
-    verdict, advice = told["verdict"], [one["setting"] for one in told["advice"]]
+    answer = json.loads(printed([*arguments, "--json", "-q", "--out", str(run)], capsys))
+    verdict, advice = answer["verdict"], [one["setting"] for one in answer["advice"]]
     assert verdict["kind"] in prepared.kinds, verdict["text"]
     assert prepared.says in verdict["text"]
     if prepared.tells is not None:
@@ -82,12 +82,12 @@ def test_the_verdict_is_right_wherever_it_is_said(name: str, tmp_path: Path, cap
 def test_every_note_is_in_the_json_though_it_is_quiet(tmp_path: Path, capsys: Any) -> None:
     prepared = PREPARED["tiny"]
     arguments = written(tmp_path, prepared.data(), prepared.settings)
-    told = json.loads(printed([*arguments, "--json", "-q", "--out", str(tmp_path / "a")], capsys))
+    answer = json.loads(printed([*arguments, "--json", "-q", "--out", str(tmp_path / "a")], capsys))
     with pytest.raises(SystemExit):
         main([*arguments, "-q", "--out", str(tmp_path / "b")])
     shown = [line.removeprefix("note: ") for line in capsys.readouterr().err.splitlines()]
     assert any(note.startswith("only about 2 edges are left for the test") for note in shown)
-    assert told["notes"] == shown
+    assert answer["notes"] == shown
 
 
 def test_what_is_left_of_the_budget_tries_the_advice_on_validation(
@@ -96,10 +96,10 @@ def test_what_is_left_of_the_budget_tries_the_advice_on_validation(
     prepared = PREPARED["hub-heavy"]
     settings = {**prepared.settings, "train": {"epochs": 3, "budget": 60}}
     arguments = written(tmp_path, prepared.data(), settings)
-    told = json.loads(printed([*arguments, "--json", "--out", str(tmp_path / "run")], capsys))
-    tried = {one["setting"]: one for one in told["advice"] if one["tried"] is not None}
+    answer = json.loads(printed([*arguments, "--json", "--out", str(tmp_path / "run")], capsys))
+    tried = {one["setting"]: one for one in answer["advice"] if one["tried"] is not None}
     assert "--method combined" in tried
     one = tried["--method combined"]
     assert one["metric"] == "recall@10"
-    assert one["before"] == told["val"]["recall@10"]["mean"]
+    assert one["before"] == answer["val"]["recall@10"]["mean"]
     assert 0 <= one["tried"] <= 100

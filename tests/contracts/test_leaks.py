@@ -42,8 +42,8 @@ def test_a_held_out_edge_changes_nothing(name: str, kind: str, tally: Tally) -> 
     never.edge_index, never.edge_weight = split.message.edge_index, split.message.edge_weight
     never = checked(never)
     known, unknown = (
-        _outcome(name, one, seen, split)
-        for one, seen in ((graph, message), (never, MessageGraph.of(never)))
+        _outcome(name, one, visible, split)
+        for one, visible in ((graph, message), (never, MessageGraph.of(never)))
     )
     tally.add("leak_checks")
     assert known.keys() == unknown.keys()

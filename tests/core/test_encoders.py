@@ -245,10 +245,10 @@ def test_heads_that_do_not_share_out_the_width_are_refused() -> None:
 def test_layers_equal_pyg(kind: str, name: str, sparse: bool) -> None:
     graph = toy_graph(seed=3, **GRAPHS[name])
     x = graph.x
-    seen = replace(graph, x=SparseMatrix.from_dense(x)) if sparse else graph
-    encoder = build(kind, seen, num_layers=3)
+    variant = replace(graph, x=SparseMatrix.from_dense(x)) if sparse else graph
+    encoder = build(kind, variant, num_layers=3)
     h = x
-    for ours, layer in zip(encoder(seen, None), encoder.layers, strict=True):
+    for ours, layer in zip(encoder(variant, None), encoder.layers, strict=True):
         h = torch.relu(conv_forward(copied_conv(layer), graph, h))
         torch.testing.assert_close(ours, h, atol=1e-5, rtol=1e-5)
 
@@ -258,11 +258,11 @@ def test_layers_equal_pyg(kind: str, name: str, sparse: bool) -> None:
 def test_gradients_equal_pyg(kind: str, name: str, sparse: bool) -> None:
     graph = toy_graph(seed=4, **GRAPHS[name])
     x = graph.x
-    seen = replace(graph, x=SparseMatrix.from_dense(x)) if sparse else graph
-    encoder = build(kind, seen, num_layers=2, act="tanh")
+    variant = replace(graph, x=SparseMatrix.from_dense(x)) if sparse else graph
+    encoder = build(kind, variant, num_layers=2, act="tanh")
     convs = [copied_conv(layer) for layer in encoder.layers]
     target = torch.randn(graph.num_nodes, 5, generator=seeded())
-    (encoder(seen, None)[-1] * target).sum().backward()
+    (encoder(variant, None)[-1] * target).sum().backward()
     h = x
     for conv in convs:
         h = torch.tanh(conv_forward(conv, graph, h))
@@ -328,7 +328,9 @@ def test_an_isolated_node_sees_only_itself(kind: str) -> None:
     x = torch.rand(4, 3, generator=seeded())
     graph = graph_of([(0, 1), (1, 0)], x)
     layer = build(kind, graph, num_layers=1).layers[0]
-    out, others = (layer(seen, graph.adjacency) for seen in (x, x[[1, 0, 2, 3]] + torch.eye(4, 3)))
+    out, others = (
+        layer(variant, graph.adjacency) for variant in (x, x[[1, 0, 2, 3]] + torch.eye(4, 3))
+    )
     changed = [bool((out[node] != others[node]).any()) for node in range(4)]
     assert changed[3] is False
     if kind == "gin":

@@ -79,9 +79,9 @@ def test_nodes_are_numbered_unless_they_have_ids() -> None:
 
 def test_ids_in_a_tensor_or_an_array_are_plain_ones() -> None:
     for ids in (torch.arange(6) + 100, np.arange(6) + 100):
-        found = checked(graph_of([(0, 1)], node_ids=ids)).node_ids
-        assert found == [100, 101, 102, 103, 104, 105]
-        assert {type(node) for node in found} == {int}
+        result = checked(graph_of([(0, 1)], node_ids=ids)).node_ids
+        assert result == [100, 101, 102, 103, 104, 105]
+        assert {type(node) for node in result} == {int}
 
 
 def test_edge_features_are_sorted_with_their_edges_and_averaged_over_duplicates() -> None:
@@ -175,8 +175,8 @@ def test_the_edges_are_the_distinct_ones_without_self_loops_in_order(
 @PROPERTY
 @given(edges=raw_edges)
 def test_undirected_says_whether_every_edge_has_its_reverse(edges: list[tuple[int, int]]) -> None:
-    found = set(edges_of(checked(graph_of(edges))))
-    assert checked(graph_of(edges)).undirected is all((v, u) in found for u, v in found)
+    result = set(edges_of(checked(graph_of(edges))))
+    assert checked(graph_of(edges)).undirected is all((v, u) in result for u, v in result)
     both_ways = edges + [(v, u) for u, v in edges]
     assert checked(graph_of(both_ways)).undirected is True
 

@@ -82,12 +82,12 @@ def test_the_id_column_is_chosen_or_known_or_the_first(tmp_path: Path) -> None:
 def test_the_mean_does_not_depend_on_the_order_of_the_rows(tmp_path: Path) -> None:
     values = {"a": 0.1, "b": 1e7, "c": 0.3, "d": None, "e": 1e-3, "f": 123.456}
     lines = [f"{node},{'' if value is None else value}" for node, value in values.items()]
-    found = [
+    result = [
         graph_with(tmp_path, features="\n".join(["id,f", *order]) + "\n").x
         for order in (lines, lines[::-1], lines[3:] + lines[:3])
     ]
-    assert torch.equal(found[0], found[1])
-    assert torch.equal(found[0], found[2])
+    assert torch.equal(result[0], result[1])
+    assert torch.equal(result[0], result[2])
 
 
 def test_labels_become_classes_in_order(tmp_path: Path) -> None:

@@ -17,12 +17,12 @@ def path_and_loner() -> Data:
 
 
 def test_a_path_and_a_loner_are_counted() -> None:
-    found = inspect_graph(path_and_loner())
-    assert (found["nodes"], found["edges"], found["isolated"]) == (4, 2, 1)
-    assert (found["components"], found["largest_component"]) == (2, 3)
-    assert found["degree"] == {"min": 0, "median": 1.0, "mean": 1.0, "max": 2}
-    assert (found["directed"], found["weighted"], found["unlabeled"]) == (False, False, 1)
-    assert found["split"] is None
+    result = inspect_graph(path_and_loner())
+    assert (result["nodes"], result["edges"], result["isolated"]) == (4, 2, 1)
+    assert (result["components"], result["largest_component"]) == (2, 3)
+    assert result["degree"] == {"min": 0, "median": 1.0, "mean": 1.0, "max": 2}
+    assert (result["directed"], result["weighted"], result["unlabeled"]) == (False, False, 1)
+    assert result["split"] is None
 
 
 def test_in_a_directed_graph_both_ends_count() -> None:

@@ -98,7 +98,7 @@ def test_a_difference_is_surer_than_either_figure_where_both_fail_on_the_same_ed
 
 def test_the_interval_holds_the_truth_about_19_times_in_20() -> None:
     """True AUC of N(1, 1) against N(0, 1) is Φ(1/√2) = 76.02; the true recall is 30."""
-    generator, held = np.random.default_rng(0), {"auc": 0, "recall@10": 0}
+    generator, covered = np.random.default_rng(0), {"auc": 0, "recall@10": 0}
     for _ in range(200):
         edges, others = generator.normal(1, 1, 120), generator.normal(0, 1, 120)
         hits = 100.0 * (generator.random(120) < 0.3)
@@ -106,8 +106,8 @@ def test_the_interval_holds_the_truth_about_19_times_in_20() -> None:
         measured = Measured(figures, {"recall@10": hits}, (edges, others))
         for name, moved in deviations(measured).items():
             low, high = interval(figures[name], moved, 120)
-            held[name] += low <= {"auc": 76.025, "recall@10": 30.0}[name] <= high
-    assert all(180 <= count <= 199 for count in held.values()), held
+            covered[name] += low <= {"auc": 76.025, "recall@10": 30.0}[name] <= high
+    assert all(180 <= count <= 199 for count in covered.values()), covered
 
 
 def test_of_very_many_edges_a_sample_gives_the_same_width(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,17 +20,17 @@ from tests.conftest import toy_graph
 
 def test_one_edge_and_one_other_pair_by_hand() -> None:
     # Platt's targets are 2/3 and 1/3, and two points leave a curve through both.
-    found = Calibration.fit(np.array([3.0]), np.array([1.0]))
-    assert found.probability(np.array([3.0, 1.0, 2.0])) == pytest.approx([2 / 3, 1 / 3, 1 / 2])
-    assert found.slope == pytest.approx(np.log(2))
+    result = Calibration.fit(np.array([3.0]), np.array([1.0]))
+    assert result.probability(np.array([3.0, 1.0, 2.0])) == pytest.approx([2 / 3, 1 / 3, 1 / 2])
+    assert result.slope == pytest.approx(np.log(2))
 
 
 def test_it_finds_the_curve_that_the_labels_were_drawn_from() -> None:
     random = np.random.default_rng(0)
     scores = random.normal(size=40_000)
     edge = random.random(40_000) < expit(2 * scores)  # as many edges as others
-    found = Calibration.fit(scores[edge], scores[~edge])
-    assert (found.slope, found.intercept) == pytest.approx((2, 0), abs=0.06)
+    result = Calibration.fit(scores[edge], scores[~edge])
+    assert (result.slope, result.intercept) == pytest.approx((2, 0), abs=0.06)
 
 
 def test_how_many_there_are_of_each_does_not_matter() -> None:
@@ -43,14 +43,14 @@ def test_how_many_there_are_of_each_does_not_matter() -> None:
 
 
 def test_sides_far_apart_have_a_finite_slope() -> None:
-    found = Calibration.fit(np.full(10, 1000.0), np.full(10, -1000.0))
-    assert found.probability(np.array([1000.0, -1000.0])) == pytest.approx([11 / 12, 1 / 12])
+    result = Calibration.fit(np.full(10, 1000.0), np.full(10, -1000.0))
+    assert result.probability(np.array([1000.0, -1000.0])) == pytest.approx([11 / 12, 1 / 12])
 
 
 def test_scores_that_are_worse_than_chance_say_nothing() -> None:
-    found = Calibration.fit(np.array([-1.0, -2.0]), np.array([1.0, 2.0]))
-    assert found.slope == 0
-    assert found.probability(np.array([-5.0, 5.0])) == pytest.approx([0.5, 0.5])
+    result = Calibration.fit(np.array([-1.0, -2.0]), np.array([1.0, 2.0]))
+    assert result.slope == 0
+    assert result.probability(np.array([-5.0, 5.0])) == pytest.approx([0.5, 0.5])
 
 
 def test_equal_scores_are_even() -> None:
@@ -65,8 +65,8 @@ def test_equal_scores_are_even() -> None:
 def test_the_order_of_the_scores_is_kept(
     edges: list[float], others: list[float], asked: list[float]
 ) -> None:
-    found = Calibration.fit(np.array(edges), np.array(others))
-    values = found.probability(np.sort(asked))
+    result = Calibration.fit(np.array(edges), np.array(others))
+    values = result.probability(np.sort(asked))
     assert (np.diff(values) >= 0).all()
     assert ((values >= 0) & (values <= 1)).all()
     assert np.isfinite(logit(np.clip(values, 1e-12, 1 - 1e-12))).all()
@@ -102,7 +102,7 @@ def test_it_is_fitted_on_validation_pairs_without_the_edges_that_are_asked_about
     assert method.encoded[0] is split.message
     assert method.encoded[1] is visible
     assert measured is not None
-    likely, unlikely = measured.found.links.probability(np.array([1.0, -1.0]))
+    likely, unlikely = measured.calibrations.links.probability(np.array([1.0, -1.0]))
     assert likely > 2 / 3
     assert unlikely < 1 / 3
     assert not measured.offers.are_among(whole.edge_index, whole)[

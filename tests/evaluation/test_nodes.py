@@ -66,19 +66,19 @@ def test_the_svm_is_nonlinear() -> None:
 
 
 def test_the_svm_is_tested_on_every_labeled_node_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[tuple[set[int], set[int]]] = []
+    folds: list[tuple[set[int], set[int]]] = []
 
     def scores(probe: Any, x: Any, y: Any, train: Any, test: Any) -> Measured:
-        seen.append((set(train.tolist()), set(test.tolist())))
-        return Measured({"accuracy": float(len(seen))})
+        folds.append((set(train.tolist()), set(test.tolist())))
+        return Measured({"accuracy": float(len(folds))})
 
     monkeypatch.setattr(nodes, "_scores", scores)
     y = torch.arange(23) % 2
     y[[3, 11]] = -1
     figures = evaluate("svm", torch.zeros(23, 1), Data(y=y), folds=4)
     labeled = set(range(23)) - {3, 11}
-    assert all(not train & test and train | test == labeled for train, test in seen)
-    assert sorted(node for _, test in seen for node in test) == sorted(labeled)
+    assert all(not train & test and train | test == labeled for train, test in folds)
+    assert sorted(node for _, test in folds for node in test) == sorted(labeled)
     assert figures == {"accuracy": (1 + 2 + 3 + 4) / 4}
 
 
@@ -263,8 +263,8 @@ def test_of_several_embeddings_the_one_that_training_nodes_prefer_is_measured(pr
     y = torch.arange(60) % 2
     good, bad = separable(y), noise(60, 2)
     generator = torch.Generator().manual_seed(0)
-    found = measure_nodes([bad, good], Data(y=y), probe, 3, 0, generator).figures
-    assert found == evaluate(probe, good, Data(y=y), folds=3)
+    result = measure_nodes([bad, good], Data(y=y), probe, 3, 0, generator).figures
+    assert result == evaluate(probe, good, Data(y=y), folds=3)
 
 
 def test_inner_figures_do_not_look_at_the_test_nodes() -> None:

@@ -178,10 +178,10 @@ def test_per_user_by_hand() -> None:
     scores[0, 1] = scores[1, 0] = 99.0  # another user is never offered
     edges = torch.tensor([[4, 1, 3], [0, 5, 1]])  # 0 – 4, 1 – 5 and 1 – 3
     val = torch.tensor([[3], [0]])
-    found = means(ranking_figures((1, 2), Table(scores), graph, graph, edges, val))
+    result = means(ranking_figures((1, 2), Table(scores), graph, graph, edges, val))
     # At 1: nothing of 0, one of two of 1. At 2: 4 at rank 2; 5 at rank 1.
     second = 1 / math.log2(3)
-    assert found == pytest.approx(
+    assert result == pytest.approx(
         {
             "recall@1": 0.25,
             "ndcg@1": 0.5,

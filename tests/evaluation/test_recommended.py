@@ -56,8 +56,8 @@ def test_what_is_counted_by_hand() -> None:
     inside = offers.scores >= 0
     curve = RisingCurve.fit(offers.scores[is_hit], offers.scores[~is_hit & inside])
     expected = np.array([8 / 42, 16 / 34]) * worth.missing
-    found = curve.probability(np.array([0.0, 1.0]), worth.missing)
-    assert found == pytest.approx(expected, rel=0.12)
+    result = curve.probability(np.array([0.0, 1.0]), worth.missing)
+    assert result == pytest.approx(expected, rel=0.12)
     ranked = is_hit[offers.rank == 1]
     share = worth.missing * ranked.sum() / (~ranked).sum()
     assert worth.precision[0] == pytest.approx(share)

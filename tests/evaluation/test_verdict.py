@@ -37,23 +37,27 @@ def verdict(
 
 
 def test_better_than_every_heuristic() -> None:
-    found = verdict(
+    result = verdict(
         differences={
             "personalized-pagerank": apart(8, 5, 11),
             "common-neighbors": apart(20, 16, 24),
         }
     )
-    assert (found.kind, found.heuristic, found.is_bad) == ("better", "personalized-pagerank", False)
-    assert found.text == (
+    assert (result.kind, result.heuristic, result.is_bad) == (
+        "better",
+        "personalized-pagerank",
+        False,
+    )
+    assert result.text == (
         "beats every heuristic: recall@10 81.0 against 73.0 (personalized PageRank), "
         "difference +8.0 (95%: +5.0 to +11.0)"
     )
 
 
 def test_worse_than_one_is_not_worth_it() -> None:
-    found = verdict(differences={"l3": apart(-3, -4, -2), "katz": apart(9, 8, 10)})
-    assert (found.kind, found.heuristic, found.is_bad) == ("worse", "l3", True)
-    assert found.text == (
+    result = verdict(differences={"l3": apart(-3, -4, -2), "katz": apart(9, 8, 10)})
+    assert (result.kind, result.heuristic, result.is_bad) == ("worse", "l3", True)
+    assert result.text == (
         "not worth it here: use L3 (recall@10 84.0 against our 81.0), "
         "difference −3.0 (95%: −4.0 to −2.0)"
     )
@@ -61,44 +65,44 @@ def test_worse_than_one_is_not_worth_it() -> None:
 
 def test_level_is_said_of_the_one_that_is_not_beaten() -> None:
     """The best on average is beaten for sure; another is not, by its wider interval."""
-    found = verdict(differences={"l3": apart(1, 0.5, 1.5), "katz": apart(2, -1, 5)})
-    assert (found.kind, found.heuristic) == ("level", "katz")
-    assert "level with Katz: recall@10 81.0 against 79.0" in found.text
-    assert found.text.endswith("the difference is within chance")
+    result = verdict(differences={"l3": apart(1, 0.5, 1.5), "katz": apart(2, -1, 5)})
+    assert (result.kind, result.heuristic) == ("level", "katz")
+    assert "level with Katz: recall@10 81.0 against 79.0" in result.text
+    assert result.text.endswith("the difference is within chance")
 
 
 @pytest.mark.parametrize(("auc", "kind"), [(51.0, "chance"), (60.0, "better")])
 def test_chance_is_said_only_if_the_auc_tells_nothing_either(auc: float, kind: str) -> None:
-    found = verdict(
+    result = verdict(
         ours=1.2,
         interval=(0.5, 2.0),
         differences={"l3": apart(0.9, 0.1, 1.8)},
         auc=(auc, apart(0.5, 0.1, 1)),
     )
-    assert found.kind == kind
+    assert result.kind == kind
     if kind == "chance":
-        assert found.is_bad
-        assert found.text == (
+        assert result.is_bad
+        assert result.text == (
             "no better than chance: do not use these scores; recall@10 1.2 (95%: 0.5 to 2.0) "
             "against 1.0 by guessing"
         )
 
 
 def test_chance_names_a_heuristic_that_is_better() -> None:
-    found = verdict(ours=1.2, interval=(0.5, 2.0), differences={"l3": apart(-30, -35, -25)})
-    assert found.text.endswith(", L3 has 31.2")
+    result = verdict(ours=1.2, interval=(0.5, 2.0), differences={"l3": apart(-30, -35, -25)})
+    assert result.text.endswith(", L3 has 31.2")
 
 
 def test_too_few_edges_tell_nothing() -> None:
-    found = verdict(units=19, differences={"l3": apart(30, 20, 40)})
-    assert (found.kind, found.is_bad) == ("unclear", False)
-    assert found.text == "too few to tell: 19 held-out edges, recall@10 81.0 against 51.0 (L3)"
+    result = verdict(units=19, differences={"l3": apart(30, 20, 40)})
+    assert (result.kind, result.is_bad) == ("unclear", False)
+    assert result.text == "too few to tell: 19 held-out edges, recall@10 81.0 against 51.0 (L3)"
 
 
 def test_without_a_heuristic_nothing_is_claimed() -> None:
-    found = verdict()
-    assert (found.kind, found.heuristic) == ("alone", None)
-    assert "no heuristic was measured beside it" in found.text
+    result = verdict()
+    assert (result.kind, result.heuristic) == ("alone", None)
+    assert "no heuristic was measured beside it" in result.text
 
 
 def test_another_metric_that_tells_otherwise_is_named() -> None:

@@ -59,8 +59,8 @@ ON_TABLES = [
 
 @pytest.mark.parametrize("judge", ON_TABLES)
 def test_the_papers_own_figures_bear_out_what_it_says(judge: Judge) -> None:
-    found = judge(papers())
-    assert (found.holds, found.lacking) == (True, ())
+    result = judge(papers())
+    assert (result.holds, result.lacking) == (True, ())
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_other_figures_break_it(
 
 
 def test_dgi_on_citeseer_breaks_what_the_paper_says_of_the_self_supervised() -> None:
-    found = accuracy.beats_self_supervised(papers())
-    assert (found.holds, found.lacking) == (False, ())
-    assert "AUC 94.85 (MGAE-SAGE) ≤ 95.53 (DGI) by 0.68" in found.numbers[1]
+    result = accuracy.beats_self_supervised(papers())
+    assert (result.holds, result.lacking) == (False, ())
+    assert "AUC 94.85 (MGAE-SAGE) ≤ 95.53 (DGI) by 0.68" in result.numbers[1]
     without_dgi = papers(("DGI",), -40, "citeseer")
     assert accuracy.beats_self_supervised(without_dgi).holds is True
     for rows, by, graphs in ((OURS, -40, "ogbl-ddi"), (OURS, 40, "citeseer")):
@@ -189,8 +189,8 @@ ON_CURVES = [
 
 @pytest.mark.parametrize("judge", ON_CURVES)
 def test_a_curve_as_the_paper_describes_it_bears_it_out(judge: Judge) -> None:
-    found = judge(curve())
-    assert (found.holds, found.lacking) == (True, ("ogbl-ddi",))
+    result = judge(curve())
+    assert (result.holds, result.lacking) == (True, ("ogbl-ddi",))
 
 
 @pytest.mark.parametrize(
@@ -218,8 +218,8 @@ def test_on_ddi_ours_is_to_be_ahead_at_the_lowest_ratio_too() -> None:
 
 def test_curves_on_other_graphs_are_judged_where_there_are_any() -> None:
     assert masking.similar_elsewhere(curve()).holds is None
-    found = masking.similar_elsewhere(curve("cora"))
-    assert (found.holds, found.lacking) == (True, ("citeseer", "ogbl-collab", "ogbl-ppa"))
+    result = masking.similar_elsewhere(curve("cora"))
+    assert (result.holds, result.lacking) == (True, ("citeseer", "ogbl-collab", "ogbl-ppa"))
     assert masking.similar_elsewhere(curve("cora", at_9=98.0)).holds is False
 
 
@@ -238,17 +238,17 @@ def test_one_of_the_two_sentences_on_the_kind_of_mask_holds(graph: str, directed
     results = small("mask-kind", graph, undirected=cell(93, 93), directed=cell(directed, directed))
     sparse_directed = (directed > 93) == (graph in PLANETOID)
     assert masking.sparse_wants_directed(results).holds is sparse_directed
-    found = masking.defaults_are_right(results)
-    assert found.holds is not sparse_directed
-    assert {"ogbl-collab", "ogbl-ppa"} < {*found.lacking}
+    result = masking.defaults_are_right(results)
+    assert result.holds is not sparse_directed
+    assert {"ogbl-collab", "ogbl-ppa"} < {*result.lacking}
 
 
 def test_the_median_run_tells_which_epochs_are_cheaper() -> None:
     ours = cell(1, seconds=[10.0, 30.0, 900.0], epochs=[10, 10, 10])
     gae = cell(1, seconds=[40.0, 40.0, 20.0], epochs=[10, 10, 10])
-    found = accuracy.cheaper_epochs(small("links-planetoid", "cora", MGAE_GCN=ours, GAE=gae))
-    assert found.holds is True
-    epochs, how = found.numbers
+    result = accuracy.cheaper_epochs(small("links-planetoid", "cora", MGAE_GCN=ours, GAE=gae))
+    assert result.holds is True
+    epochs, how = result.numbers
     assert epochs == "Cora: an epoch takes 0.8 times as long as GAE's"
     assert "evaluation included; the runs were not timed side by side" in how
     turned = small("links-planetoid", "cora", MGAE_GCN=gae, GAE=ours)

@@ -66,7 +66,7 @@ def test_table_1_is_a_table_with_differences_in_bold() -> None:
     ]
     (panel,) = statistics_picture(StatisticsDocument.model_construct(rows=rows)).axes
     (drawn,) = panel.tables
-    texts = {place: cell.get_text() for place, cell in drawn.get_celld().items()}
+    texts = {index: cell.get_text() for index, cell in drawn.get_celld().items()}
     assert [texts[1, n].get_text() for n in range(5)] == [
         "Cora",
         "2,708",
@@ -75,7 +75,7 @@ def test_table_1_is_a_table_with_differences_in_bold() -> None:
         "5,429",
     ]
     assert [texts[2, n].get_text() for n in range(3)] == ["ogbl-ppa", "–", "2,708"]
-    assert [place for place, text in texts.items() if text.get_weight() == "bold"] == [(1, 3)]
+    assert [index for index, text in texts.items() if text.get_weight() == "bold"] == [(1, 3)]
 
 
 @pytest.mark.parametrize("name", ["links-planetoid", "links-ogb", "mask-ratio"])

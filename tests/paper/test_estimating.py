@@ -107,8 +107,8 @@ def test_the_row_for_ddi_goes_on_after_a_break_to_the_same_figures(
 
 
 def test_drawn_pairs_are_distinct_without_loops_and_have_hubs() -> None:
-    found = twins.pairs(5000, 1000, np.random.default_rng(0))
-    assert len(np.unique(np.sort(found, axis=1), axis=0)) == 5000
-    assert (found[:, 0] != found[:, 1]).all()
-    degree = np.bincount(found.flatten(), minlength=1000)
+    result = twins.pairs(5000, 1000, np.random.default_rng(0))
+    assert len(np.unique(np.sort(result, axis=1), axis=0)) == 5000
+    assert (result[:, 0] != result[:, 1]).all()
+    degree = np.bincount(result.flatten(), minlength=1000)
     assert degree.max() > 5 * np.median(degree)

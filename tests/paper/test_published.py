@@ -53,28 +53,28 @@ Figures = dict[str, tuple[float, float]]
 def printed(name: str) -> dict[tuple[str, str], Figures]:
     """By row and graph the means and deviations of each metric; none where it ran out of memory."""
     columns = [(graph, metric) for graph, some in table(name).columns.items() for metric in some]
-    found: dict[tuple[str, str], Figures] = {}
+    result: dict[tuple[str, str], Figures] = {}
     for line in PRINTED[name].strip().splitlines():
         row, *texts = line.split()
         for (graph, metric), text in zip(columns, texts, strict=True):
-            figures = found.setdefault((row, graph), {})
+            figures = result.setdefault((row, graph), {})
             if text != "OOM":
                 mean, std = map(float, text.split("±"))
                 figures[metric] = (mean, std)
-    return found
+    return result
 
 
 def in_the_files() -> dict[tuple[str, str, str, str], Any]:
     """Each file's entries by method, task, graph and encoder, as they stand there."""
-    found = {}
+    result = {}
     folder = resources.files("mgae.runs.presets") / "experiments"
     for file in folder.iterdir():
         content = tomllib.loads(file.read_text(encoding="utf-8"))
         for graph, row in content.get("published", {}).items():
             for encoder in row.keys() - {"source"}:
                 key = (content["method"], content["task"], graph, encoder)
-                found[key] = row["source"], row[encoder]
-    return found
+                result[key] = row["source"], row[encoder]
+    return result
 
 
 def test_the_files_have_the_papers_figures_and_no_others() -> None:

@@ -23,7 +23,7 @@ TINY = {
 }
 
 
-def found(row: str, trial: str, seed: int, auc: float) -> dict[str, Any]:
+def scored(row: str, trial: str, seed: int, auc: float) -> dict[str, Any]:
     about = {"table": "links-planetoid", "row": row, "dataset": "cora", "trial": trial}
     return {**about, "seed": seed, "metric": "auc", "val": {"auc": auc}, "seconds": 2.0}
 
@@ -47,12 +47,12 @@ def test_seeds_of_the_tables_are_refused() -> None:
 
 def test_the_best_mean_wins_among_trials_with_all_their_seeds() -> None:
     trials = [
-        found("MGAE+", "a", 100, 90.0),
-        found("MGAE+", "a", 101, 92.0),
-        found("MGAE+", "b", 100, 99.0),  # its other seed is not there yet
-        found("MGAE+", "c", 100, 91.0),
-        found("MGAE+", "c", 101, 92.0),
-        found("GAE", "a", 100, 99.0),
+        scored("MGAE+", "a", 100, 90.0),
+        scored("MGAE+", "a", 101, 92.0),
+        scored("MGAE+", "b", 100, 99.0),  # its other seed is not there yet
+        scored("MGAE+", "c", 100, 91.0),
+        scored("MGAE+", "c", 101, 92.0),
+        scored("GAE", "a", 100, 99.0),
     ]
     assert chosen(trials, "MGAE+", "cora") == "c"
     assert chosen(trials, "MGAE+", "pubmed") is None

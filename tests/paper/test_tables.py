@@ -103,10 +103,10 @@ def test_models_of_a_row_that_is_not_there_cannot_be_measured() -> None:
 def lines(text: str) -> dict[str, list[str]]:
     """The first table's lines by their first text."""
     rows = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| "))
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for first, *rest in rows:
-        found.setdefault(first, rest)
-    return found
+        result.setdefault(first, rest)
+    return result
 
 
 def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
@@ -116,15 +116,15 @@ def test_by_hand_ours_the_papers_the_difference_the_runs_and_the_best() -> None:
         ("raw-features", "cora"): [99.0],
     }
     text = body_of(made("links-planetoid", figures))
-    found = lines(text)
-    assert found["method"] == ["AUC", "paper", "Δ", "AP", "paper", "Δ", "runs"]
-    assert found["MGAE-GCN"][:3] == ["**93.50 ± 0.50**", "93.52 ± 0.23", "-0.02"]
-    assert found["MGAE-GCN"][6] == "2"
-    assert found["GAE"][:3] == ["91.00", "91.09 ± 0.01", "-0.09"]
-    assert found["MGAE-SAGE"][1] == "**95.05 ± 0.76**"
-    assert found["*raw-features*"][0] == "*99.00*", "below the line, never the best"
+    result = lines(text)
+    assert result["method"] == ["AUC", "paper", "Δ", "AP", "paper", "Δ", "runs"]
+    assert result["MGAE-GCN"][:3] == ["**93.50 ± 0.50**", "93.52 ± 0.23", "-0.02"]
+    assert result["MGAE-GCN"][6] == "2"
+    assert result["GAE"][:3] == ["91.00", "91.09 ± 0.01", "-0.09"]
+    assert result["MGAE-SAGE"][1] == "**95.05 ± 0.76**"
+    assert result["*raw-features*"][0] == "*99.00*", "below the line, never the best"
     assert text.index("*heuristics") < text.index("*raw-features*")
-    assert found["*common-neighbors*"][0] == "*not measured yet*"
+    assert result["*common-neighbors*"][0] == "*not measured yet*"
     assert "misses the paper's AP by 0.96" in text, "94.46 - 93.50, more than 0.3"
     assert "misses the paper's AUC" not in text
 
@@ -137,10 +137,10 @@ def test_a_row_of_ours_that_is_better_is_bold_beside_the_papers_best() -> None:
         ("MGAE+evidence", "cora"): [97.0],
     }
     doc = made("links-planetoid", figures, settings={"method": {"kind": "mgae"}})
-    found = lines(body_of(doc))
-    texts = [found[name][0] for name in ("GAE", "MGAE-GCN", "MGAE+", "MGAE+evidence")]
+    result = lines(body_of(doc))
+    texts = [result[name][0] for name in ("GAE", "MGAE-GCN", "MGAE+", "MGAE+evidence")]
     assert texts == ["91.00", "**93.00**", "96.00", "**97.00**"]
-    assert found["MGAE+"][1:3] == ["–", ""], "the paper has no such row"
+    assert result["MGAE+"][1:3] == ["–", ""], "the paper has no such row"
     text = body_of(doc)
     assert "the best in bold among the paper's rows, and what of ours is above it." in text
     assert "- MGAE+ on Cora: settings by the mean validation AUC of seeds 100 and 101." in text
@@ -225,9 +225,9 @@ def curves() -> TableDocument:
 
 def test_a_curve_has_a_line_for_each_ratio_and_a_panel_for_each_graph() -> None:
     doc = curves()
-    found = lines(body_of(doc))
-    assert found["ω"] == ["MGAE-GCN, AUC", "SelfTask-GNN, AUC", "runs"]
-    assert found["0.7"] == ["**97.00 ± 0.50**", "**96.50 ± 0.50**", "3"]
+    result = lines(body_of(doc))
+    assert result["ω"] == ["MGAE-GCN, AUC", "SelfTask-GNN, AUC", "runs"]
+    assert result["0.7"] == ["**97.00 ± 0.50**", "**96.50 ± 0.50**", "3"]
     panels = picture(doc).axes
     assert [panel.get_title() for panel in panels] == [
         f"{graph} (3 runs a point, 10 epochs at most)"
@@ -247,8 +247,8 @@ def test_the_overview_counts_cells_and_lists_every_claim(tmp_path: Path) -> None
 def test_claims_that_rest_on_the_same_numbers_give_them_once(tmp_path: Path) -> None:
     kinds = {("directed", "cora"): [91.0, 92.0], ("undirected", "cora"): [90.0, 91.0]}
     write_results(made("mask-kind", kinds), tmp_path / "mask-kind.json")
-    found = overview(tmp_path).split("### Undirected and directed masking\n\n")[1].splitlines()
-    assert [line[:8] for line in found] == ["- Sparse", "  - Cora", "- In its", "  - the "]
+    result = overview(tmp_path).split("### Undirected and directed masking\n\n")[1].splitlines()
+    assert [line[:8] for line in result] == ["- Sparse", "  - Cora", "- In its", "  - the "]
 
 
 def test_time_left_by_graph_and_by_what_is_only_read_again() -> None:

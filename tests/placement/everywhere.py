@@ -19,9 +19,10 @@ from torch import Tensor, nn
 
 from mgae.core.graph import CPU
 from mgae.core.methods import Method, on_device
-from mgae.core.methods.placing import device_of
+from mgae.core.methods.ondevice import device_of
 from mgae.core.seeding import Generators
-from mgae.core.training.loop import Stepper, fit
+from mgae.core.training.loop import fit
+from mgae.core.training.stepper import Stepper
 from mgae.data import MessageGraph
 from mgae.registry import METHODS
 from mgae.runs.build import build_method
@@ -80,7 +81,7 @@ def tensors_of(method: Method, stepper: Stepper) -> Iterator[tuple[str, Tensor]]
 def test_steps_move_nothing_by_themselves_and_leave_nothing_behind(case: str) -> None:
     graph = fixed_graph()
     _, method = method_of(CASES[case], graph)
-    method.place(DEVICE)
+    method.move_to(DEVICE)
     generators = Generators(0)
     for stage in method.stages(graph, generators):
         where = device_of(stage.method)

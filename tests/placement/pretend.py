@@ -86,11 +86,11 @@ def dispatch(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         _note("read by Python")
     if target is not None:
         kwargs = {**kwargs, "device": "cpu"}
-    seen: dict[int, Pretended] = {}
+    pretended: dict[int, Pretended] = {}
 
     def unwrap(value: Any) -> Any:
         if isinstance(value, Pretended):
-            seen[id(value.inside)] = value
+            pretended[id(value.inside)] = value
             return value.inside
         return value
 
@@ -99,7 +99,7 @@ def dispatch(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if torch.device(target).type != NAME:
             _note("to the CPU")
             return result
-        if not seen:
+        if not pretended:
             _note("to the device")
     if name == "aten::copy_":
         ends = [isinstance(value, Pretended) for value in args[:2]]
@@ -109,7 +109,7 @@ def dispatch(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 
     def wrap(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and not isinstance(value, Pretended):
-            known = seen.get(id(value))
+            known = pretended.get(id(value))
             return Pretended(value) if known is None else known
         return value
 

@@ -15,7 +15,7 @@ import torch
 from mgae.cli import app
 from mgae.core.errors import RankError
 from mgae.core.training import distributed
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.sharing import shared_graph, shared_split
 from mgae.data.splits.links import split_links
 from mgae.runs.config import RunConfig

@@ -17,7 +17,7 @@ from mgae.core.losses import SameHeadLoss
 from mgae.core.negatives import TypedSampler
 from mgae.core.seeding import Generators, Share
 from mgae.core.training import distributed
-from mgae.core.training.loop import Stepper
+from mgae.core.training.stepper import Stepper
 from mgae.registry import METHODS
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
@@ -127,17 +127,17 @@ def test_sampled_steps_are_those_of_one_rank() -> None:
 
 def masks(epochs: int, ranks: int = 1) -> list[list[int]]:
     """Train; return the sources of the visible edges of each step."""
-    graph, seen = toy_graph(), []
+    graph, shares = toy_graph(), []
     method = masked(graph, loss=BCE(2))
     encode = method.encoder.forward
 
     def watched(visible: MessageGraph, generator: torch.Generator | None) -> list[Tensor]:
-        seen.append(visible.edge_index.flatten().tolist())
+        shares.append(visible.edge_index.flatten().tolist())
         return encode(visible, generator)
 
     method.encoder.forward = watched  # type: ignore[method-assign]
     fit(method, graph, epochs=epochs, generators=5)
-    return seen
+    return shares
 
 
 def test_all_ranks_draw_the_masks_of_one() -> None:

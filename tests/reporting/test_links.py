@@ -32,24 +32,24 @@ def common_neighbors(
 def test_the_pair_with_the_most_common_neighbors_comes_first(tmp_path: Path) -> None:
     # 0 and 1 share 2, 3 and 4; of these, 2 has one more neighbor, 5.
     edges = [(0, 2), (0, 3), (0, 4), (1, 2), (1, 3), (1, 4), (2, 5)]
-    found = strong_links(common_neighbors(tmp_path, edges, 6))
-    first = found.links[0]
+    result = strong_links(common_neighbors(tmp_path, edges, 6))
+    first = result.links[0]
     assert {first.source, first.target} == {"n0", "n1"}
     assert first.score == 3
     assert first.shared == ["n3", "n4", "n2"]  # the rarest neighbor says most
     assert first.num_shared == 3
     # Two steps apart: 0–1, 2–3, 2–4, 3–4, 0–5, 1–5.
-    assert found.num_scored == found.num_candidates == 6
-    assert all(link.shared for link in found.links)
+    assert result.num_scored == result.num_candidates == 6
+    assert all(link.shared for link in result.links)
 
 
 def test_a_node_stands_in_two_links_at_most(tmp_path: Path) -> None:
     star = [(0, leaf) for leaf in range(1, 8)]
-    found = strong_links(common_neighbors(tmp_path, star, 8))
-    ends = [end for link in found.links for end in (link.source, link.target)]
-    assert found.num_candidates == 21
+    result = strong_links(common_neighbors(tmp_path, star, 8))
+    ends = [end for link in result.links for end in (link.source, link.target)]
+    assert result.num_candidates == 21
     assert max(ends.count(end) for end in set(ends)) == 2
-    assert len(found.links) == 7
+    assert len(result.links) == 7
 
 
 def test_no_link_is_an_edge_already(tmp_path: Path) -> None:
@@ -82,15 +82,15 @@ def test_a_graph_with_too_many_paths_is_sampled(
 
 
 def test_a_graph_without_two_steps_has_no_links(tmp_path: Path) -> None:
-    found = strong_links(common_neighbors(tmp_path, [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)], 10))
-    assert found.links == []
+    result = strong_links(common_neighbors(tmp_path, [(0, 1), (2, 3), (4, 5), (6, 7), (8, 9)], 10))
+    assert result.links == []
 
 
 def test_held_out_edges_of_an_official_split_are_no_news(tmp_path: Path) -> None:
     predictor = Predictor.load(ran(tmp_path / "run", named()))
     before = strong_links(predictor).links
-    places = {node: place for place, node in enumerate(predictor.node_ids)}
-    ends = [(places[link.source], places[link.target]) for link in before[:4]]
+    numbers = {node: number for number, node in enumerate(predictor.node_ids)}
+    ends = [(numbers[link.source], numbers[link.target]) for link in before[:4]]
     predictor.fields.val_edges = torch.tensor(ends[:2]).t()
     predictor.fields.test_edges = torch.tensor(ends[2:]).t().flip(0)
     after = {frozenset((link.source, link.target)) for link in strong_links(predictor).links}

@@ -13,11 +13,11 @@ from mgae.reporting.svg import Plot, Scale, ticks
 @given(st.floats(-1e6, 1e6), st.floats(1e-6, 1e6), st.integers(2, 10))
 def test_ticks_are_few_inside_and_evenly_apart(low: float, width: float, most: int) -> None:
     high = low + width
-    found = ticks(low, high, most)
+    result = ticks(low, high, most)
     slack = 1e-6 * max(abs(low), abs(high), width)
-    assert len(found) <= most
-    assert all(low - slack <= value <= high + slack for value in found)
-    gaps = [b - a for a, b in pairwise(found)]
+    assert len(result) <= most
+    assert all(low - slack <= value <= high + slack for value in result)
+    gaps = [b - a for a, b in pairwise(result)]
     assert all(abs(gap - gaps[0]) < 1e-3 * width + slack for gap in gaps)
 
 

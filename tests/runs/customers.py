@@ -26,10 +26,10 @@ def customers(folder: Path, seed: int, signal: bool, nodes: int = 300) -> InputS
     edges = np.argwhere(np.triu(rng.random((nodes, nodes)) < chance, 1)).tolist()
     people: list[list[Any]] = []
     for node in range(nodes):
-        told = group[node] if signal and rng.random() < 0.9 else rng.integers(len(TOWNS))
+        shown = group[node] if signal and rng.random() < 0.9 else rng.integers(len(TOWNS))
         note = " ".join(rng.choice(WORDS, 6))
         income = round(float(np.exp(rng.normal(10.3, 0.8))), 2)
-        people.append([f"c{node}", rng.integers(18, 81), income, TOWNS[told], note])
+        people.append([f"c{node}", rng.integers(18, 81), income, TOWNS[shown], note])
     write(
         folder / "edges.csv",
         [["customer_a", "customer_b"], *([f"c{u}", f"c{v}"] for u, v in edges)],

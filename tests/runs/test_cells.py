@@ -150,11 +150,11 @@ def test_another_cells_models_are_measured_anew_and_not_trained_again(
     run_cell(config(), tmp_path / "plain", graph)
     other = config(evaluation={"heuristics": (), "val_edges_as_input": True})
     watch = Watch()
-    found = run_cell(other, tmp_path / "other", graph, watch, trained=tmp_path / "plain")
+    outcome = run_cell(other, tmp_path / "other", graph, watch, trained=tmp_path / "plain")
     assert (watch.epochs, watch.runs) == (0, [0, 1])
-    assert found.result.test == run(other, graph).test != run(config(), graph).test
+    assert outcome.result.test == run(other, graph).test != run(config(), graph).test
     again = run_cell(other, tmp_path / "other", graph, watch, trained=tmp_path / "nowhere")
-    assert again.result == found.result
+    assert again.result == outcome.result
 
 
 def test_a_refusal_leaves_nothing_behind(tmp_path: Path) -> None:

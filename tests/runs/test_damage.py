@@ -63,8 +63,8 @@ def read_all(folder: Path) -> None:
 
 def files(folder: Path) -> list[Path]:
     unread = ("embeddings.parquet", "report.html", ".lock")
-    found = (file for file in sorted(folder.rglob("*")) if file.is_file())
-    return [file.relative_to(folder) for file in found if file.name not in unread]
+    result = (file for file in sorted(folder.rglob("*")) if file.is_file())
+    return [file.relative_to(folder) for file in result if file.name not in unread]
 
 
 def damage(file: Path, content: bytes) -> None:

@@ -44,8 +44,8 @@ def config(folder: Path, signal: bool, **changes: Any) -> RunConfig:
 def test_a_column_of_the_groups_is_told_from_noise(tmp_path: Path, signal: bool) -> None:
     settings = config(tmp_path, signal)
     graph = open_graph(settings.graph, settings.input)
-    found = FeatureSignal.of(MessageGraph.of(graph), Generators(0).fresh("features"))
-    assert found.helps is signal
+    outcome = FeatureSignal.of(MessageGraph.of(graph), Generators(0).fresh("features"))
+    assert outcome.helps is signal
     chosen, note = choose_features(settings, graph)
     assert chosen.features.use == ("auto" if signal else "never")
     assert (note is None) is signal

@@ -57,11 +57,11 @@ def test_what_fits_stays_as_it_is() -> None:
 def test_the_chunk_is_lowered_first() -> None:
     graph = toy_graph()
     need = training_bytes(RunConfig(), graph) / GIB
-    chosen, told = fitted(limited(0.6 * need), graph)
+    chosen, note = fitted(limited(0.6 * need), graph)
     assert chosen.train.chunk_size == 4096
     assert chosen.train.fanouts is None
-    assert told is not None
-    assert "train.chunk_size is lowered to 4096" in told
+    assert note is not None
+    assert "train.chunk_size is lowered to 4096" in note
 
 
 def test_then_neighborhoods_are_sampled() -> None:
@@ -70,7 +70,7 @@ def test_then_neighborhoods_are_sampled() -> None:
     graph = MessageGraph(edges, million, x=torch.zeros(million, 1))
     wide = {"encoder": {"hidden_channels": 256}, "train": {"chunk_size": 256}}
     need = training_bytes(RunConfig(**wide), graph) / GIB
-    chosen, told = fitted(
+    chosen, note = fitted(
         limited(
             0.95 * need,
             **wide,
@@ -79,8 +79,8 @@ def test_then_neighborhoods_are_sampled() -> None:
     )
     assert chosen.train.fanouts == (15, 15)
     assert chosen.train.step_size == 4096
-    assert told is not None
-    assert "neighborhoods are sampled" in told
+    assert note is not None
+    assert "neighborhoods are sampled" in note
 
 
 def test_a_limit_that_cannot_be_kept_is_refused() -> None:
@@ -93,9 +93,9 @@ def test_without_a_limit_free_memory_decides(monkeypatch: pytest.MonkeyPatch) ->
         available, total = 60 * 2**20, 2**34
 
     monkeypatch.setattr(psutil, "virtual_memory", Little)
-    chosen, told = fitted(RunConfig(), toy_graph())
+    chosen, note = fitted(RunConfig(), toy_graph())
     assert chosen.train.chunk_size < RunConfig().train.chunk_size
-    assert told is not None
+    assert note is not None
 
 
 def test_a_method_that_learns_nothing_needs_no_plan() -> None:

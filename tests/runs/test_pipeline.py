@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 from mgae.cli.printing import print_result
 from mgae.core.errors import ConfigError, GraphError, MGAEError, RunDirectoryError, TrainingError
 from mgae.core.graph import MessageGraph
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.store import save_graph
 from mgae.evaluation.measured import Measured
 from mgae.reporting import write_report
@@ -145,8 +145,8 @@ def test_a_finished_run_can_be_measured_among_more_hard_negatives(tmp_path: Path
     for name, one in {"plain": plain, "few": few}.items():
         run(one, data(), tmp_path / name)
         asked = one.changed(evaluation={"hard_negatives": 20}).evaluation
-        found = evaluate(tmp_path / name, settings=asked)
-        assert found.test == run(one.changed(evaluation={"hard_negatives": 20}), data()).test
+        outcome = evaluate(tmp_path / name, settings=asked)
+        assert outcome.test == run(one.changed(evaluation={"hard_negatives": 20}), data()).test
 
 
 def test_hits_among_too_few_negatives_cannot_pick_an_epoch() -> None:
@@ -377,8 +377,8 @@ def test_a_training_that_its_patience_ended_at_once_is_told() -> None:
     assert len(whole.notes) == 1, "all of its epochs were trained"
 
 
-@pytest.mark.parametrize(("seed", "told"), [(0, 2), (1, 1)])
-def test_nothing_is_better_than_all_validation_edges_told_at_once(seed: int, told: int) -> None:
+@pytest.mark.parametrize(("seed", "count"), [(0, 2), (1, 1)])
+def test_nothing_is_better_than_all_validation_edges_told_at_once(seed: int, count: int) -> None:
     # One edge validates: with seed 0 its AUC is 0 in the first epoch, with seed 1 it is 100.
     pairs = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3)]
     notes, graph = Notes(), Data(edge_index=torch.tensor(pairs).t(), num_nodes=6)
@@ -386,7 +386,7 @@ def test_nothing_is_better_than_all_validation_edges_told_at_once(seed: int, tol
     fit = run(config(seed=seed, train=settings), graph, observer=notes).seeds[0]
     assert (fit.best_epoch, fit.epochs) == (1, 2)
     assert notes.notes[0] == "only about 1 edge is left for the test: its figures will be rough"
-    assert len(notes.notes) == told
+    assert len(notes.notes) == count
 
 
 def test_a_handful_of_test_edges_is_said_to_be_rough() -> None:

@@ -107,11 +107,11 @@ PRINTED = [
 def test_the_papers_figures_of_the_baselines(
     method: str, encoder: str, task: str, graph: str, figures: dict[str, tuple[float, float]]
 ) -> None:
-    found = published(
+    result = published(
         paper_config(method=method, encoder=encoder, task=task, graph=graph, protocol="paper")
     )
-    assert found is not None
-    assert found.figures == figures
+    assert result is not None
+    assert result.figures == figures
 
 
 def test_the_kind_of_a_part_is_the_files_unless_another_is_given() -> None:
@@ -128,9 +128,9 @@ def test_a_method_s_own_settings_come_from_the_file_too() -> None:
 
 
 def test_the_papers_figures_for_cora() -> None:
-    found = published(paper_config(encoder="sage"))
-    assert found is not None
-    assert found.figures == {"auc": (95.05, 0.76), "ap": (94.50, 0.86)}
+    result = published(paper_config(encoder="sage"))
+    assert result is not None
+    assert result.figures == {"auc": (95.05, 0.76), "ap": (94.50, 0.86)}
     nodes = published(paper_config(task="nodes"))
     assert nodes is not None
     assert nodes.figures == {"accuracy": (86.15, 0.25)}
@@ -185,9 +185,9 @@ def test_the_baselines_figures_and_settings(
         ("cora", "nodes", "accuracy", accuracy),
     ):
         config = paper_config(graph=graph, task=task, method=method)
-        found = published(config)
-        assert found is not None
-        assert found.figures[name][0] == mean
+        result = published(config)
+        assert result is not None
+        assert result.figures[name][0] == mean
         assert (config.encoder.num_layers, config.encoder.act) == (1, "prelu")
         assert config.encoder.row_normalize
         assert config.train.learning_rate == 0.001

@@ -9,7 +9,7 @@ import pytest
 
 from mgae.cli.app import main
 from mgae.core.errors import ConfigError, UnsupportedError
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.registry import TRACKERS
 from mgae.runs.observer import Observer
 from mgae.runs.pipeline import resume, run

@@ -76,8 +76,8 @@ def test_the_sentence_names_the_neighbor_that_it_is_most_like() -> None:
 def test_shares_of_a_product_are_those_of_its_definition() -> None:
     x = torch.tensor([[2.0, 3.0, 5.0]])
     names = ("katz", "degrees", "l3")
-    found = shares(lambda x: 7 + x[:, 0] * x[:, 1] + x[:, 2], x, names)
-    assert {name: share.item() for name, share in found.items()} == {
+    result = shares(lambda x: 7 + x[:, 0] * x[:, 1] + x[:, 2], x, names)
+    assert {name: share.item() for name, share in result.items()} == {
         START: 7,
         "longer walks": 3,
         "degrees": 3,

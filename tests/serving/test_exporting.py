@@ -125,8 +125,8 @@ def test_vectors_name_the_neighbors_that_similar_names(trained: Path, tmp_path: 
     lancedb = pytest.importorskip("lancedb")
     export(predictor, "lancedb", tmp_path / "lance")
     nodes = lancedb.connect(tmp_path / "lance").open_table("nodes")
-    found = nodes.search(vectors[3]).distance_type("cosine").limit(5).to_list()
-    assert [row["node_id"] for row in found][1:] == names
+    result = nodes.search(vectors[3]).distance_type("cosine").limit(5).to_list()
+    assert [row["node_id"] for row in result][1:] == names
 
 
 def test_networkx_and_graphml_have_what_is_known_and_learned(trained: Path, tmp_path: Path) -> None:

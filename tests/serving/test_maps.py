@@ -27,9 +27,9 @@ def test_the_first_axis_is_the_direction_of_the_largest_variance() -> None:
     angles = np.deg2rad([-40.0, 0.0, 40.0])
     rows = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     data = Data(edge_index=torch.empty(2, 0).long(), y=torch.tensor([0, 0, 1]), num_nodes=3)
-    found = draw_map(5.0 * rows, data, 10, seed=0)
-    np.testing.assert_allclose(found.xy[:, 0], [0, 0.5, 1], atol=1e-12)
-    np.testing.assert_allclose(found.xy[:, 1], [0, 1, 0], atol=1e-12)
+    result = draw_map(5.0 * rows, data, 10, seed=0)
+    np.testing.assert_allclose(result.xy[:, 0], [0, 0.5, 1], atol=1e-12)
+    np.testing.assert_allclose(result.xy[:, 1], [0, 1, 0], atol=1e-12)
 
 
 def test_only_the_direction_of_an_embedding_counts() -> None:
@@ -42,17 +42,17 @@ def test_only_the_direction_of_an_embedding_counts() -> None:
 def test_an_embedding_of_one_number_and_one_of_zeros_have_a_map() -> None:
     data = toy_data()
     for rows in (np.ones((20, 1)), np.zeros((20, 4))):
-        found = draw_map(rows, data, 50, seed=0)
-        assert found.xy.shape == (20, 2)
-        assert np.isfinite(found.xy).all()
+        result = draw_map(rows, data, 50, seed=0)
+        assert result.xy.shape == (20, 2)
+        assert np.isfinite(result.xy).all()
 
 
 def test_classes_are_numbered_by_size_and_a_node_without_one_has_no_group() -> None:
     graph = two_triangles(y=torch.tensor([4, 2, 2, 2, 4, -1, 9]), class_names=None)
-    found = draw_map(np.eye(7), graph, 50, seed=0)
-    assert found.grouping == "class"
-    assert found.names == ["class 2", "class 4", "class 9"]
-    assert found.groups.tolist() == [1, 0, 0, 0, 1, -1, 2]
+    result = draw_map(np.eye(7), graph, 50, seed=0)
+    assert result.grouping == "class"
+    assert result.names == ["class 2", "class 4", "class 9"]
+    assert result.groups.tolist() == [1, 0, 0, 0, 1, -1, 2]
 
 
 def test_classes_are_called_by_their_names() -> None:
@@ -62,9 +62,9 @@ def test_classes_are_called_by_their_names() -> None:
 
 
 def test_without_classes_communities_are_found() -> None:
-    found = draw_map(np.eye(7), two_triangles(), 50, seed=0)
-    assert found.grouping == "community"
-    assert found.groups.tolist() == [0, 0, 0, 1, 1, 1, -1]
+    result = draw_map(np.eye(7), two_triangles(), 50, seed=0)
+    assert result.grouping == "community"
+    assert result.groups.tolist() == [0, 0, 0, 1, 1, 1, -1]
 
 
 def test_a_large_graph_is_sampled_and_clustered(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,17 +72,17 @@ def test_a_large_graph_is_sampled_and_clustered(monkeypatch: pytest.MonkeyPatch)
     data = toy_data(num_nodes=100, num_edges=200)
     data.y = None
     rows = np.random.default_rng(0).normal(size=(100, 5))
-    found = draw_map(rows, data, 30, seed=0)
-    assert found.grouping == "cluster"
-    assert len(found.nodes) == len(found.xy) == len(found.groups) == 30
-    assert (found.nodes == spread(100, 30)).all()
+    result = draw_map(rows, data, 30, seed=0)
+    assert result.grouping == "cluster"
+    assert len(result.nodes) == len(result.xy) == len(result.groups) == 30
+    assert (result.nodes == spread(100, 30)).all()
 
 
 def test_of_many_groups_the_largest_have_a_color() -> None:
     many = Data(edge_index=torch.empty(2, 0).long(), y=torch.arange(30) // 2, num_nodes=30)
-    found = draw_map(np.eye(30), many, 50, seed=0)
-    assert len(found.names) == MOST_GROUPS
-    assert (found.groups == -1).sum() == 30 - 2 * MOST_GROUPS
+    result = draw_map(np.eye(30), many, 50, seed=0)
+    assert len(result.names) == MOST_GROUPS
+    assert (result.groups == -1).sum() == 30 - 2 * MOST_GROUPS
 
 
 def test_every_group_has_a_color_in_both_schemes() -> None:
@@ -98,5 +98,5 @@ def test_umap_that_is_missing_is_named() -> None:
 
 
 def test_a_handful_of_nodes_is_placed_by_pca() -> None:
-    found = draw_map(np.eye(7), two_triangles(), 50, seed=0, projection="umap")
-    assert found.projection == "pca"
+    result = draw_map(np.eye(7), two_triangles(), 50, seed=0, projection="umap")
+    assert result.projection == "pca"

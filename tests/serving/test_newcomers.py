@@ -50,8 +50,8 @@ def test_a_node_that_comes_later_is_embedded_as_if_it_had_been_there(kind: str) 
     whole = named(num_edges=60)
     predictor = fitted(without_last(whole), encoder={"kind": kind, "hidden_channels": 4})
     features = {f"n{row}": whole.x[row].tolist() for row in (18, 19)}
-    found = predictor.embed_new(features, edges_of_last(whole))
-    np.testing.assert_allclose(found, predictor.embed_graph(whole)[18:], atol=1e-6)
+    result = predictor.embed_new(features, edges_of_last(whole))
+    np.testing.assert_allclose(result, predictor.embed_graph(whole)[18:], atol=1e-6)
 
 
 def test_recommendations_of_new_nodes_are_known_ones_and_no_neighbors() -> None:
@@ -59,10 +59,10 @@ def test_recommendations_of_new_nodes_are_known_ones_and_no_neighbors() -> None:
     predictor = fitted(without_last(whole))
     features = {f"n{row}": whole.x[row].numpy() for row in (18, 19)}
     edges = edges_of_last(whole)
-    found = predictor.recommend_new(features, edges, k=4)
-    assert list(found) == ["n18", "n19"]
+    result = predictor.recommend_new(features, edges, k=4)
+    assert list(result) == ["n18", "n19"]
     later = predictor.with_new(features, edges)
-    for node, recommended in found.items():
+    for node, recommended in result.items():
         joined = {tail for head, tail in edges if head == node}
         assert len(recommended) == 4
         assert not {r.node for r in recommended} & (joined | {"n18", "n19"})
@@ -176,8 +176,8 @@ def test_a_heuristic_needs_no_features_of_new_nodes() -> None:
     method = build_method(config, MessageGraph.of(data), Generators(0)["init"])
     predictor = Predictor(method, config, data, exact_up_to=3)
     edges = [("new", node) for node in predictor.neighbors("n0")]
-    (found,) = predictor.recommend_new({"new": []}, edges, k=1).values()
-    assert found[0].node == "n0" and found[0].score == len(edges)
+    (result,) = predictor.recommend_new({"new": []}, edges, k=1).values()
+    assert result[0].node == "n0" and result[0].score == len(edges)
     assert predictor.ranks_all()
 
 

@@ -65,9 +65,9 @@ def scheme(number: int) -> dict[str, str]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_any_two_groups_differ_in_color(number: int, view: str) -> None:
     colors = scheme(number)
-    seen = [np.clip(VIEWS[view] @ linear(colors[f"g{n}"]), 0, 1) for n in range(10)]
-    places = [TO_LAB @ np.cbrt(TO_LMS @ one) for one in seen]
-    assert min(np.linalg.norm(a - b) for a, b in combinations(places, 2)) > 0.1
+    views = [np.clip(VIEWS[view] @ linear(colors[f"g{n}"]), 0, 1) for n in range(10)]
+    labs = [TO_LAB @ np.cbrt(TO_LMS @ one) for one in views]
+    assert min(np.linalg.norm(a - b) for a, b in combinations(labs, 2)) > 0.1
 
 
 @pytest.mark.parametrize("number", [0, 1])

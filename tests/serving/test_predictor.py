@@ -90,10 +90,10 @@ def test_recommendations_are_the_best_scores_of_all_strangers(predictor: Predict
     strangers = set(predictor.node_ids) - {"n4"} - set(predictor.neighbors("n4"))
     scores = predictor.score_links([("n4", node) for node in sorted(strangers)])
     order = np.argsort(-scores.logit)[:5]
-    found = predictor.recommend("n4", 5)
-    assert [r.node for r in found] == [sorted(strangers)[place] for place in order]
-    assert [r.score for r in found] == pytest.approx(scores.logit[order].tolist(), abs=1e-5)
-    assert all(0 < r.probability < 1 for r in found)
+    result = predictor.recommend("n4", 5)
+    assert [r.node for r in result] == [sorted(strangers)[number] for number in order]
+    assert [r.score for r in result] == pytest.approx(scores.logit[order].tolist(), abs=1e-5)
+    assert all(0 < r.probability < 1 for r in result)
 
 
 def test_known_links_and_a_choice_of_nodes(predictor: Predictor) -> None:
@@ -110,11 +110,11 @@ def test_edges_that_the_makers_of_a_graph_hold_out_are_nothing_new() -> None:
     (first, second, *_) = (
         link.node for link in Predictor(method, config, data.clone()).recommend("n0", 3)
     )
-    place = data.node_ids.index
-    held = data.clone()
-    held.val_edges = torch.tensor([[0], [place(first)]])
-    held.test_edges = torch.tensor([[place(second)], [0]])
-    predictor = Predictor(method, config, held)
+    number = data.node_ids.index
+    holding_out = data.clone()
+    holding_out.val_edges = torch.tensor([[0], [number(first)]])
+    holding_out.test_edges = torch.tensor([[number(second)], [0]])
+    predictor = Predictor(method, config, holding_out)
     assert {first, second} <= set(predictor.neighbors("n0"))
     offered = {link.node for link in predictor.recommend("n0", data.num_nodes)}
     assert not offered & {first, second}
@@ -141,8 +141,8 @@ def test_candidates_that_are_all_nodes_miss_nothing(run: Path) -> None:
     assert predictor.ranks_all() and not predictor.ranks_all(False)
     predictor.exact_up_to = 3
     assert not predictor.ranks_all()
-    found = list(predictor.recommend_all(2))
-    assert found[0]["recommended_id"].to_pylist()[:2] == [
+    result = list(predictor.recommend_all(2))
+    assert result[0]["recommended_id"].to_pylist()[:2] == [
         r.node for r in predictor.recommend("n0", 2, exact=True)
     ]
 
@@ -157,9 +157,9 @@ def test_similar_nodes_by_the_cosine(predictor: Predictor) -> None:
     z = predictor.embed()
     cosine = z @ z[7] / np.linalg.norm(z, axis=1) / np.linalg.norm(z[7])
     cosine[7] = -2
-    found = predictor.similar("n7", 4)
-    assert [node for node, _ in found] == [f"n{place}" for place in np.argsort(-cosine)[:4]]
-    assert found[0][1] == pytest.approx(cosine.max(), abs=1e-5)
+    result = predictor.similar("n7", 4)
+    assert [node for node, _ in result] == [f"n{number}" for number in np.argsort(-cosine)[:4]]
+    assert result[0][1] == pytest.approx(cosine.max(), abs=1e-5)
 
 
 def test_a_directed_link_leads_from_the_node_that_was_asked_about() -> None:
@@ -181,8 +181,8 @@ def test_the_validation_edges_are_not_seen_when_their_scores_are_calibrated() ->
     predictor = model.fit(data).predictor()
     split = model.split_
     hidden = model.method_.score_links(model.method_.encode(split.message), split.val)
-    seen = model.method_.score_links(model.encoded_, split.val)
-    assert not torch.allclose(hidden, seen)
+    edges_known = model.method_.score_links(model.encoded_, split.val)
+    assert not torch.allclose(hidden, edges_known)
     negative = model.method_.score_links(model.method_.encode(split.message), split.val_negatives)
     from mgae.evaluation.calibration import Calibration
 
@@ -205,9 +205,9 @@ def test_recommendations_come_from_shortlists_and_are_filled_up_from_all_nodes(
     order = torch.argsort(-listed.scores)[:2]
     short = len(listed.tail)
     assert 2 <= short < 8
-    found = own.recommend("n4", 2)
-    assert [r.node for r in found] == [f"n{tail}" for tail in listed.tail[order].tolist()]
-    assert [r.score for r in found] == pytest.approx(listed.scores[order].tolist(), abs=1e-5)
+    result = own.recommend("n4", 2)
+    assert [r.node for r in result] == [f"n{tail}" for tail in listed.tail[order].tolist()]
+    assert [r.score for r in result] == pytest.approx(listed.scores[order].tolist(), abs=1e-5)
     filled = own.recommend("n4", short + 1)
     assert filled == own.recommend("n4", short + 1, exact=True)
     assert len(filled) == short + 1
@@ -240,8 +240,8 @@ def test_every_method_recommends_or_says_why_not(name: str) -> None:
     torch.testing.assert_close(
         method.score_tails(encoded, heads, tails).flatten(), method.rank_links(encoded, pairs)
     )
-    found = predictor.recommend("n3", 4)
-    assert len(found) == 4 and all(np.isnan(r.probability) for r in found)
+    result = predictor.recommend("n3", 4)
+    assert len(result) == 4 and all(np.isnan(r.probability) for r in result)
     assert predictor.notes == ["the run has no validation edges: its scores have no probabilities"]
     try:
         assert len(predictor.recommend("n3", 4, exact=False)) == 4
@@ -327,10 +327,10 @@ def test_recommendations_go_on_after_a_stop(predictor: Predictor, tmp_path: Path
 
     def batches(start: int, stop: int | None = None):
         asked.append(start)
-        for place in range(start, len(heads)):
-            if place == stop:
+        for number in range(start, len(heads)):
+            if number == stop:
                 raise KeyboardInterrupt
-            yield from predictor.recommend_from(place, heads[: place + 1], 3)
+            yield from predictor.recommend_from(number, heads[: number + 1], 3)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(resumable, "_HEADS", 4)

@@ -27,9 +27,9 @@ def ranking(graph: MessageGraph, **parts: object) -> Ranking:
 
 @given(st.lists(st.integers(-3, 3), min_size=1), st.integers(1, 60))
 def test_the_best_are_those_of_a_stable_sort(values: list[int], k: int) -> None:
-    found = best(torch.arange(len(values)), torch.tensor(values).float(), k)
-    assert found.nodes.tolist() == sorted(range(len(values)), key=lambda place: -values[place])[:k]
-    assert found.scores.tolist() == [values[place] for place in found.nodes]
+    result = best(torch.arange(len(values)), torch.tensor(values).float(), k)
+    assert result.nodes.tolist() == sorted(range(len(values)), key=lambda index: -values[index])[:k]
+    assert result.scores.tolist() == [values[index] for index in result.nodes]
 
 
 def test_neighbors_of_a_path_by_hand() -> None:
@@ -44,13 +44,13 @@ def test_neighbors_of_a_path_by_hand() -> None:
 def test_the_exact_way_is_the_slow_one(decoder: str, directed: bool) -> None:
     graph = toy_graph(directed=directed)
     ranks = ranking(graph, decoder=decoder, train={"chunk_size": 7})
-    for head, found in enumerate(ranks.exact(torch.arange(20), 20)):
+    for head, result in enumerate(ranks.exact(torch.arange(20), 20)):
         joined = set(graph.edge_index[1, graph.edge_index[0] == head].tolist())
         free = [node for node in range(20) if node != head and node not in joined]
         scores = ranks.method.score_links(ranks.encoded, torch.tensor([[head] * len(free), free]))
         order = torch.argsort(-scores, stable=True)
-        torch.testing.assert_close(found.scores, scores[order])
-        assert set(found.nodes.tolist()) == set(free)
+        torch.testing.assert_close(result.scores, scores[order])
+        assert set(result.nodes.tolist()) == set(free)
 
 
 def test_a_product_is_its_own_tangent() -> None:
@@ -58,9 +58,9 @@ def test_a_product_is_its_own_tangent() -> None:
     ranks = ranking(graph, decoder="inner-product")
     encoded = ranks.encoded
     heads, owner = torch.tensor([3, 4]), torch.tensor([0, 0, 1])
-    found = tangents(ranks.method.decoder, encoded, heads, owner, torch.tensor([0, 5, 2]))
+    result = tangents(ranks.method.decoder, encoded, heads, owner, torch.tensor([0, 5, 2]))
     last = encoded.layers[-1][heads]
-    torch.testing.assert_close(found, torch.cat([torch.zeros_like(last), last], dim=1))
+    torch.testing.assert_close(result, torch.cat([torch.zeros_like(last), last], dim=1))
 
 
 def test_the_tangent_is_the_slope_of_the_score() -> None:
@@ -83,8 +83,8 @@ def test_hubs_get_more_candidates_than_they_have_neighbors() -> None:
     x = torch.rand(20, 5, generator=torch.Generator().manual_seed(0))
     order = torch.argsort(edges[1] * 20 + edges[0])
     ranks = ranking(MessageGraph(edges[:, order], 20, x))
-    (found,) = ranks.proposed(torch.tensor([0]), 4, count=8)
-    assert len(found.nodes) == 4 and not set(found.nodes.tolist()) & set(range(16))
+    (result,) = ranks.proposed(torch.tensor([0]), 4, count=8)
+    assert len(result.nodes) == 4 and not set(result.nodes.tolist()) & set(range(16))
     assert ranks.recall(torch.arange(20), 4, count=40) == 1
 
 
@@ -110,6 +110,6 @@ def test_faiss_finds_them_too() -> None:
     pytest.importorskip("faiss", reason="the extra ann is not installed")
     matrix = 1e6 * torch.rand(2000, 8, generator=torch.Generator().manual_seed(0))
     queries = matrix[:20] - 5e5
-    exact, found = (index(matrix).search(queries, 10) for index in (PlainIndex, FaissIndex))
-    for row, other in zip(exact.tolist(), found.tolist(), strict=True):
+    exact, result = (index(matrix).search(queries, 10) for index in (PlainIndex, FaissIndex))
+    for row, other in zip(exact.tolist(), result.tolist(), strict=True):
         assert len(set(row) & set(other)) >= 9

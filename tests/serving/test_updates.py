@@ -4,6 +4,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
+import networkx
 import pyarrow.parquet as pq
 import pytest
 import torch
@@ -12,6 +13,7 @@ from starlette.testclient import TestClient
 from mgae.cli.app import main
 from mgae.core.errors import GraphError, RunDirectoryError, UnsupportedError
 from mgae.data.checks import checked
+from mgae.runs.config import RunConfig
 from mgae.runs.pipeline import evaluate, run
 from mgae.runs.rundirectory import RunDirectory
 from mgae.serving import Predictor, updates
@@ -80,6 +82,27 @@ def test_a_run_is_replaced_and_remembers(trained: Path, tmp_path: Path) -> None:
     evaluate(trained, notes)
     assert not any("differ" in note for note in notes.notes)
     assert [path.name for path in trained.parent.iterdir() if path.name.startswith(".")] == []
+
+
+def test_files_that_join_have_the_header_of_the_runs_own_file(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [f"{one},{other}" for one, other in networkx.les_miserables_graph().edges]
+    (tmp_path / "all.csv").write_text("\n".join(["count of,meets", *rows]))
+    (tmp_path / "new.csv").write_text("count of,meets\nNew One,Cosette\n")
+    few = {"header": "yes"}
+    settings = RunConfig(graph=str(tmp_path / "all.csv"), method="common-neighbors", input=few)
+    run(settings, out=tmp_path / "run")
+    done = update_run(tmp_path / "run", tmp_path / "new.csv", out=tmp_path / "two")
+    assert (done.growth.edges, done.growth.nodes, done.notes) == (1, 1, ())
+    with pytest.raises(SystemExit) as end:
+        main(["score", str(tmp_path / "two"), str(tmp_path / "new.csv"), "-q"])
+    assert not end.value.code
+    assert '"New One","Cosette"' in capsys.readouterr().out
+
+    (tmp_path / "odd.csv").write_text("count by,meeting\nNew One,Cosette\n")
+    done = update_run(tmp_path / "run", tmp_path / "odd.csv", out=tmp_path / "three")
+    assert "row 1 (count by, meeting) taken as an edge" in done.notes[0]
 
 
 def test_several_seeds_and_the_default_method(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import atexit
 import gc
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -17,14 +18,16 @@ import typer
 from mgae.cli import (
     comparing,
     doctor,
+    embeddings,
     exporting,
     graphs,
     naming,
     preparing,
     ranks,
+    recommending,
     reproducing,
+    scoring,
     service,
-    serving,
     sweeping,
     training,
     updating,
@@ -77,10 +80,10 @@ _add("compare", _TRAINING, comparing.compare)
 _add("sweep", _TRAINING, sweeping.sweep)
 _add("reproduce", _TRAINING, reproducing.reproduce)
 _add("report", _TRAINING, training.report)
-_add("embed", _ANSWERS, serving.embed)
-_add("score", _ANSWERS, serving.score)
-_add("recommend", _ANSWERS, serving.recommend)
-_add("similar", _ANSWERS, serving.similar)
+_add("embed", _ANSWERS, embeddings.embed)
+_add("score", _ANSWERS, scoring.score)
+_add("recommend", _ANSWERS, recommending.recommend)
+_add("similar", _ANSWERS, embeddings.similar)
 _add("export", _ANSWERS, exporting.export)
 _add("push", _ANSWERS, exporting.push)
 _add("pull", _ANSWERS, exporting.pull)
@@ -103,6 +106,8 @@ def main(arguments: list[str] | None = None) -> None:
     # collected: to look for garbage among them takes a third of a second, at start and at exit.
     gc.set_threshold(50_000)
     atexit.register(gc.freeze)
+    # Said by every import of torch_geometric with a new torch, and nothing to a user.
+    warnings.filterwarnings("ignore", message=r"`torch\.jit\.\w+` is deprecated")
     try:
         with terminable():
             outcome: Any = app(arguments, standalone_mode=False)
@@ -125,9 +130,25 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         _fail("there is not enough memory for this: use a smaller graph, or fewer at once", 1)
     except _USAGE_ERROR as error:
-        _fail(f"{error.format_message().rstrip('.')} (see mgae --help)", 2)
+        _fail(_usage(error), 2)
     else:
         sys.exit(outcome if isinstance(outcome, int) else 0)
+
+
+def _usage(error: Any) -> str:
+    """Return what is wrong with a command line, and where to look; options are not guessed."""
+    text, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    for long, short in _WORDINGS:
+        text = text.replace(long, short)
+    if context is None or context.parent is None:
+        return f"{text} (see mgae --help)"
+    options = {name for parameter in context.command.params for name in parameter.opts}
+    if "unexpected extra argument" in text and "--node" in options:
+        text += ": a node is given as --node ID"
+    part = getattr(error, "option_name", "").removeprefix("--")
+    if part in ("decoder", "loss") and "--set" in options:
+        text = f"No such option: --{part}: it is --set {part}.kind=NAME"
+    return f"{text} (see mgae {context.info_name} --help)"
 
 
 def _fail(message: str, code: int) -> None:
@@ -136,5 +157,10 @@ def _fail(message: str, code: int) -> None:
     sys.exit(code)
 
 
+_WORDINGS = (
+    (", unable to parse string as an integer", ""),
+    (", unable to parse string as a number", ""),
+    ("Input should be", "must be"),
+)
 # Typer has click's exceptions either from click or built in; this is theirs in both cases.
 _USAGE_ERROR: Any = typer.BadParameter.__mro__[1]

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from mgae.cli.flags import Quiet
-from mgae.cli.serving import Run, Seed
+from mgae.cli.flags import Quiet, Run, RunNumber
 
 Repo = Annotated[
     str, typer.Argument(metavar="OWNER/NAME", help="A repository of models on Hugging Face.")
@@ -26,7 +25,7 @@ def export(
     out: Annotated[
         Path, typer.Option("--out", "-o", help="A new folder; a file of parquet or graphml.")
     ],
-    number: Seed = 0,
+    number: RunNumber = 0,
     quiet: Quiet = False,
 ) -> None:
     """Write a run for other tools: its network, its vectors, or its graph with links."""

@@ -1,110 +1,18 @@
-"""Define options that several commands share."""
+"""Declare the options that several commands share; those of a graph are in graphoptions.py."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from mgae.core.errors import ConfigError
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress: only the result, and notes.")
-]
-Features = Annotated[
-    str | None, typer.Option(metavar="FILE", help="A table with a row of features per node.")
-]
-Labels = Annotated[str | None, typer.Option(metavar="FILE", help="A table with a label per node.")]
-Nodes = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="A table with a title per node, which is shown for its id."),
-]
-TitleColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The titles in --nodes; a name or a number.")
-]
-Attributes = Annotated[
-    list[str] | None,
-    typer.Option("--attribute", metavar="NAME", help="A column of --nodes to show too; repeat."),
-]
-SourceColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The edges' source; a name or a number from 1.")
-]
-TargetColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' target.")]
-WeightColumn = Annotated[str | None, typer.Option(metavar="NAME", help="The edges' weight.")]
-TimeColumn = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="When an edge came about; the last ones are held out."),
-]
-TypeColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The edges' type, such as buys or views.")
-]
-NodeTypeColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The nodes' type, in features or labels.")
-]
-EdgeFeatures = Annotated[
-    list[str] | None,
-    typer.Option("--edge-feature", metavar="NAME", help="A numeric column of the edges; repeat."),
-]
-Weights = Annotated[
-    str | None,
-    typer.Option(
-        metavar="abs|drop", help="Negative weights: without the sign, or without the edge."
-    ),
-]
-Negatives = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Pairs that are known to be no edges.")
-]
-IdColumn = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The node's id in features and labels.")
-]
-Directed = Annotated[bool, typer.Option("--directed", help="An edge has a direction.")]
-Bipartite = Annotated[
-    bool | None,
-    typer.Option(
-        "--bipartite/--not-bipartite",
-        help="Source and target are two sides: users and items \\[default: if no id is in both]",
-    ),
-]
-Missing = Annotated[
-    str | None,
-    typer.Option(metavar="zero|mean", help="Fill the features of nodes that have no row of them."),
-]
-Encoding = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of files that are not UTF-8: windows-1252.")
-]
-
-Jobs = Annotated[
-    int,
-    typer.Option(min=1, metavar="N", help="Runs, or methods, that train at the same time."),
-]
-Device = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="What computes: auto, cpu, cuda, cuda:N or mps. \\[default: cuda if it is there]",
-    ),
-]
-DeviceAgain = Annotated[
-    str | None,
-    typer.Option(
-        "--device",
-        metavar="NAME",
-        help="What computes: auto, cpu, cuda, cuda:N or mps. \\[default: as in training]",
-    ),
-]
-
-SafeCsv = Annotated[
-    bool,
-    typer.Option(
-        "--safe-csv", help="In a .csv file, put ' before texts that a spreadsheet would compute."
-    ),
-]
-
 
 def at_least_one(option: str) -> Callable[[str], int]:
-    """Return a parser of counts.
+    """Return a parser of counts; typer's own does not say what it got.
 
     >>> at_least_one("--runs")("2")
     2
@@ -122,14 +30,67 @@ def at_least_one(option: str) -> Callable[[str], int]:
     return read
 
 
-def input_table(**given: Any) -> dict[str, Any]:
-    """Return the settings of ``[input]`` that were given, also empty ones.
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress: only the result, and notes.")
+]
 
-    An option of an unset shell variable is empty, which is an error that is reported later.
+# What to train, and how.
+Task = Annotated[
+    str | None, typer.Option(help="links or nodes: what to evaluate. \\[default: links]")
+]
+Runs = Annotated[int | None, typer.Option(help="Runs; run k has seed + k. \\[default: 1]")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the first run. \\[default: 0]")]
+Protocol = Annotated[
+    str | None, typer.Option(help="paper or strict. \\[default: paper for the paper's datasets]")
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as train.epochs=50; repeat."),
+]
+Config = Annotated[Path | None, typer.Option(help="A TOML file with settings.")]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        parser=at_least_one("--jobs"),
+        metavar="N",
+        help="Runs, methods, trials or cells that are computed at the same time.",
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What computes: auto, cpu, cuda, cuda:N or mps. \\[default: cuda if it is there]",
+    ),
+]
+DeviceAgain = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="What computes: auto, cpu, cuda, cuda:N or mps. \\[default: as in training]",
+    ),
+]
 
-    >>> input_table(features="", labels=None, directed=False, bipartite=True)
-    {'features': '', 'bipartite': 'yes'}
-    """
-    if given.get("bipartite") is not None:
-        given["bipartite"] = "yes" if given["bipartite"] else "no"
-    return {key: value for key, value in given.items() if value is not None and value is not False}
+# A finished run, and what it answers.
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A finished run's directory.")]
+RunOrGraph = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN|GRAPH",
+        help="A finished run's directory; or a graph, answered at once and without training.",
+    ),
+]
+RunNumber = Annotated[int, typer.Option("--run", help="Which of its runs; the first is 0.")]
+Count = Annotated[int, typer.Option("-k", parser=at_least_one("-k"), metavar="N", help="How many.")]
+RowsOut = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="A .parquet or .csv file; -: standard output, as CSV."),
+]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv", help="In a .csv file, put ' before texts that a spreadsheet would compute."
+    ),
+]

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import flags
 from mgae.cli.flags import Json, Quiet
+from mgae.cli.graphoptions import graph_options
 from mgae.cli.naming import print_list
 from mgae.core.errors import ConfigError
 
@@ -59,27 +59,11 @@ def get(
         typer.echo(f"{name}: {dataset_state(name)}, verified")
 
 
+@graph_options()
 def inspect(
     graph: Annotated[str, typer.Argument(help="A dataset's name or a file.")],
-    nodes: flags.Nodes = None,
-    title_column: flags.TitleColumn = None,
-    attribute: flags.Attributes = None,
-    features: flags.Features = None,
-    labels: flags.Labels = None,
-    source_column: flags.SourceColumn = None,
-    target_column: flags.TargetColumn = None,
-    weight_column: flags.WeightColumn = None,
-    time_column: flags.TimeColumn = None,
-    edge_feature: flags.EdgeFeatures = None,
-    type_column: flags.TypeColumn = None,
-    node_type_column: flags.NodeTypeColumn = None,
-    weights: flags.Weights = None,
-    negatives: flags.Negatives = None,
-    id_column: flags.IdColumn = None,
-    directed: flags.Directed = False,
-    bipartite: flags.Bipartite = None,
-    missing: flags.Missing = None,
-    encoding: flags.Encoding = None,
+    *,
+    given: dict[str, Any],
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Settings of input and features."),
@@ -103,14 +87,8 @@ def inspect(
     from mgae.serving.outfiles import check_out
 
     if plot is not None:
-        check_out(plot, (".png", ".svg", ".pdf"), graph, features, labels, option="--plot")
-    given = flags.input_table(
-        features=features, labels=labels, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
-        directed=directed, missing=missing, bipartite=bipartite, encoding=encoding,
-        time_column=time_column, type_column=type_column, node_type_column=node_type_column,
-        edge_features=edge_feature, nodes=nodes, title_column=title_column, attributes=attribute,
-    )  # fmt: skip
+        inputs = (graph, given.get("features"), given.get("labels"))
+        check_out(plot, (".png", ".svg", ".pdf"), *inputs, option="--plot")
     with StageProgress(shown=not (as_json or quiet)) as progress:
         sections = assignments(set_ or [])
         if unused := sections.keys() - {"input", "features"}:
@@ -145,7 +123,7 @@ def _print_inspection(name: str, inspected: dict[str, Any]) -> None:
     for one in inspected["columns"] or ():
         typer.echo(f"  {'column ' + one['column']:18} {one['became']}")
     advice = inspected["suggestion"]
-    typer.echo(f"  {'training takes':18} --mask {advice['mask']} unless told ({advice['reason']}),")
+    typer.echo(f"  {'training takes':18} --mask {advice['mask']} by default ({advice['reason']}),")
     typer.echo(f"  {'':18} K = {advice['num_layers']}, about {advice['memory_mib']:,} MiB")
     for note in inspected["notes"]:
         typer.echo(f"  note: {note}")

@@ -12,7 +12,7 @@ from rich.live import Live
 from rich.table import Table as Grid
 from rich.text import Text
 
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.paper.document import Measured, Outcome, display
 from mgae.paper.plan import Cell, Table
 from mgae.paper.running import TableObserver
@@ -114,7 +114,7 @@ class LiveTable(TableObserver):
         return self.now[1] if self.now and self.now[0] == index else "·"
 
     def _figures(self, index: int, named: bool = True) -> str:
-        """Return all metrics of a cell, or what stands in their place."""
+        """Return all metrics of a cell, or why it has none."""
         outcome = self.outcomes[index]
         if not isinstance(outcome, Measured):
             return outcome.status

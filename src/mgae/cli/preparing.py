@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
-from mgae.cli import flags
 from mgae.cli.flags import Json, Quiet
+from mgae.cli.graphoptions import graph_options
 
 
+@graph_options("source_column", "target_column", "weight_column", "weights", "bipartite")
 def prepare(
     edges: Annotated[
         list[Path], typer.Argument(help="Tables of edges: Parquet, Feather, CSV, TSV; also gzip.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
-    source_column: flags.SourceColumn = None,
-    target_column: flags.TargetColumn = None,
-    weight_column: flags.WeightColumn = None,
-    weights: flags.Weights = None,
-    bipartite: flags.Bipartite = None,
+    *,
+    given: dict[str, Any],
     header: Annotated[
         Literal["auto", "yes", "no"], typer.Option(help="Whether row 1 holds names.")
     ] = "auto",
@@ -32,16 +31,10 @@ def prepare(
     Ids are numbered, repeated edges merged and all edges sorted, in files. Memory follows the
     number of nodes, not that of the edges.
     """
-    import json
-
     from mgae.cli.stages import StageProgress
     from mgae.data.io.options import InputSettings
     from mgae.data.large import prepare as run
 
-    given = flags.input_table(
-        source_column=source_column, target_column=target_column, weight_column=weight_column,
-        weights=weights, bipartite=bipartite,
-    )  # fmt: skip
     with StageProgress(shown=not (quiet or as_json)) as progress:
         facts = run(edges, out, InputSettings(**given, header=header), progress.on_share)
     if as_json:

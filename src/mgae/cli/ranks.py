@@ -73,6 +73,6 @@ def left_behind(out: Path | None, resume: Path | None) -> Path | None:
     if out is None:
         raise ConfigError(
             "torchrun --max-restarts starts mgae train again, which then must find its run: "
-            "give it a place with --out RUN"
+            "name its directory with --out RUN"
         )
     return out if agreed((out / "config.toml").exists) else None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mgae.cli.flags import Json, Quiet, at_least_one
+from mgae.cli import flags
+from mgae.cli.flags import Json, Quiet
 from mgae.cli.watching import stoppable
 from mgae.core.errors import ConfigError
 
@@ -39,23 +40,15 @@ def reproduce(
     runs: Annotated[
         int | None,
         typer.Option(
-            parser=at_least_one("--runs"),
+            parser=flags.at_least_one("--runs"),
             metavar="N",
             help="Runs of each cell. \\[default: the table's, often 10]",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where the tables are kept.")] = Path("results"),
-    jobs: Annotated[
-        int,
-        typer.Option(
-            parser=at_least_one("--jobs"), metavar="N", help="Cells that run at the same time."
-        ),
-    ] = 1,
+    jobs: flags.Jobs = 1,
     protocol: Annotated[str, typer.Option(help="paper or strict.")] = "paper",
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting for all, as train.epochs=5."),
-    ] = None,
+    set_: flags.Set = None,
     search: Annotated[
         bool,
         typer.Option(

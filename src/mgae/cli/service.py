@@ -14,8 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import flags
-from mgae.cli.serving import Seed
+from mgae.cli.flags import DeviceAgain, RunNumber
 from mgae.core.errors import ConfigError, UnsupportedError
 
 _SHORTEST_TOKEN = 8
@@ -36,8 +35,8 @@ def serve(
             help="What every request but /health must bring; better set as MGAE_TOKEN.",
         ),
     ] = None,
-    number: Seed = 0,
-    device: flags.DeviceAgain = None,
+    number: RunNumber = 0,
+    device: DeviceAgain = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Do not say where.")] = False,
 ) -> None:
     """Serve recommendations of runs over HTTP, with a page to look around in."""

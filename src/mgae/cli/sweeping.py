@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mgae.cli import flags
 from mgae.cli.flags import Json, Quiet
+from mgae.cli.graphoptions import graph_options
 from mgae.cli.watching import observing, stoppable
 from mgae.core.errors import ConfigError
 
 
+@graph_options(
+    "features", "source_column", "target_column", "weight_column", "id_column", "directed",
+    "bipartite", "missing",
+)  # fmt: skip
 def sweep(
     graph: Annotated[
         str, typer.Argument(help="A dataset's name, a file of edges, or a prepared folder.")
@@ -21,25 +26,23 @@ def sweep(
     space: Annotated[
         Path, typer.Option(metavar="TOML", help="Settings to try: lists, or {low, high}.")
     ],
-    trials: Annotated[int, typer.Option(min=1, help="How many, those before included.")] = 30,
+    trials: Annotated[
+        int,
+        typer.Option(
+            parser=flags.at_least_one("--trials"),
+            metavar="N",
+            help="How many, those before included.",
+        ),
+    ] = 30,
     timeout: Annotated[
         str | None, typer.Option(metavar="TIME", help="No trial begins after it, as 30m or 2h.")
     ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Trials at once.")] = 1,
+    jobs: flags.Jobs = 1,
     method: Annotated[str | None, typer.Option(help="As mgae train has it.")] = None,
-    features: flags.Features = None,
-    source_column: flags.SourceColumn = None,
-    target_column: flags.TargetColumn = None,
-    weight_column: flags.WeightColumn = None,
-    id_column: flags.IdColumn = None,
-    directed: flags.Directed = False,
-    bipartite: flags.Bipartite = None,
-    missing: flags.Missing = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file with settings for all.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting for all, as train.epochs=50."),
-    ] = None,
+    *,
+    given: dict[str, Any],
+    config: flags.Config = None,
+    set_: flags.Set = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder; the same again goes on. \\[default: runs/sweep-GRAPH]"),
@@ -56,28 +59,23 @@ def sweep(
     from mgae.runs.sweep import Space
     from mgae.runs.sweep import sweep as run
 
-    table = flags.input_table(
-        features=features, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, id_column=id_column, directed=directed, missing=missing,
-        bipartite=bipartite,
-    )  # fmt: skip
-    given = merge(
+    settings = merge(
         read_toml(config) if config else {},
-        {"method": method, "input": table or None},
+        {"method": method, "input": given or None},
         assignments(set_ or []),
     )
-    given.pop("graph", None)
+    settings.pop("graph", None)
     folder = out or Path("runs") / f"sweep-{Path(graph).stem}"
     seconds = None if timeout is None else _seconds(timeout)
     with observing(as_json, quiet) as observer, stoppable("go on with the same command"):
-        found = run(graph, Space.read(space), trials, folder, seconds, jobs, observer, **given)
+        result = run(graph, Space.read(space), trials, folder, seconds, jobs, observer, **settings)
     if as_json:
-        return typer.echo(json.dumps({**found.to_json(), "notes": observer.notes}))
-    counts = ", ".join(f"{count} {what}" for what, count in found.trials.items() if count)
-    typer.echo(f"{counts}; best validation {found.metric} {found.value:.4f}")
-    if found.default is not None:
-        typer.echo(f"  the settings as they were: {found.default:.4f}")
-    for path, value in found.params.items():
+        return typer.echo(json.dumps({**result.to_json(), "notes": observer.notes}))
+    counts = ", ".join(f"{count} {what}" for what, count in result.trials.items() if count)
+    typer.echo(f"{counts}; best validation {result.metric} {result.value:.4f}")
+    if result.default is not None:
+        typer.echo(f"  the settings as they were: {result.default:.4f}")
+    for path, value in result.params.items():
         typer.echo(f"  {path} = {value}")
     best = folder / "best.toml"
     return typer.echo(f"{best}: go on with mgae train {graph} --config {best}")

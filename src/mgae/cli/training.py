@@ -11,6 +11,7 @@ import typer
 
 from mgae.cli import flags, ranks
 from mgae.cli.flags import Json, Quiet
+from mgae.cli.graphoptions import graph_options
 from mgae.cli.watching import observing, stoppable
 from mgae.core.errors import ConfigError
 
@@ -19,13 +20,12 @@ if TYPE_CHECKING:
     from mgae.runs.observer import Observer
 
 
+@graph_options()
 def train(
     graph: Annotated[
         str | None, typer.Argument(help="A dataset's name or a file of edges. \\[default: cora]")
     ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="links or nodes: what to evaluate. \\[default: links]")
-    ] = None,
+    task: flags.Task = None,
     method: Annotated[
         str | None, typer.Option(help="What to train; see mgae methods. \\[default: mgae]")
     ] = None,
@@ -47,33 +47,11 @@ def train(
     learning_rate: Annotated[
         float | None, typer.Option(help="Adam's learning rate. \\[default: 0.01]")
     ] = None,
-    runs: Annotated[
-        int | None, typer.Option(help="Runs; run k has seed + k. \\[default: 1]")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the first run. \\[default: 0]")] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(help="paper or strict. \\[default: paper for the paper's datasets]"),
-    ] = None,
-    features: flags.Features = None,
-    labels: flags.Labels = None,
-    nodes: flags.Nodes = None,
-    title_column: flags.TitleColumn = None,
-    attribute: flags.Attributes = None,
-    source_column: flags.SourceColumn = None,
-    target_column: flags.TargetColumn = None,
-    weight_column: flags.WeightColumn = None,
-    time_column: flags.TimeColumn = None,
-    edge_feature: flags.EdgeFeatures = None,
-    type_column: flags.TypeColumn = None,
-    node_type_column: flags.NodeTypeColumn = None,
-    weights: flags.Weights = None,
-    negatives: flags.Negatives = None,
-    id_column: flags.IdColumn = None,
-    directed: flags.Directed = False,
-    bipartite: flags.Bipartite = None,
-    missing: flags.Missing = None,
-    encoding: flags.Encoding = None,
+    runs: flags.Runs = None,
+    seed: flags.Seed = None,
+    protocol: flags.Protocol = None,
+    *,
+    given: dict[str, Any],
     device: flags.Device = None,
     memory_limit: Annotated[
         float | None,
@@ -107,11 +85,8 @@ def train(
         list[str] | None,
         typer.Option(metavar="NAME", help="Follow it in tensorboard, mlflow or wandb; repeat."),
     ] = None,
-    config: Annotated[Path | None, typer.Option(help="A TOML file with settings.")] = None,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any setting, as mask.ratio=0.5."),
-    ] = None,
+    config: flags.Config = None,
+    set_: flags.Set = None,
     out: Annotated[
         Path | None, typer.Option(help="Run directory. \\[default: a new one below runs/]")
     ] = None,
@@ -123,13 +98,6 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train a method on a graph and print its figures beside the paper's and the heuristics'."""
-    table = flags.input_table(
-        features=features, labels=labels, source_column=source_column, target_column=target_column,
-        weight_column=weight_column, weights=weights, negatives=negatives, id_column=id_column,
-        directed=directed, missing=missing, bipartite=bipartite, encoding=encoding,
-        time_column=time_column, type_column=type_column, node_type_column=node_type_column,
-        edge_features=edge_feature, nodes=nodes, title_column=title_column, attributes=attribute,
-    )  # fmt: skip
     learning = _given(
         epochs=epochs,
         patience=patience,
@@ -144,23 +112,26 @@ def train(
         "task": task,
         "method": method,
         "encoder": encoder,
-        "mask": {"kind": mask, "ratio": mask_ratio},
+        "mask": _given(kind=mask, ratio=mask_ratio),
         "runs": runs,
         "seed": seed,
         "protocol": protocol,
-        "input": table or None,
+        "input": given or None,
         "train": _given(**(learning or {}), device=device),
     }
     if resume is not None:
-        given = {
-            **chosen,
-            "train": learning,
-            "mask": mask,
-            "mask-ratio": mask_ratio,
-            "config": config,
-        }
-        given["check-features"] = check_features or None
-        _refuse_beside_resume({**given, "set": set_, "out": out})
+        _refuse_beside_resume(
+            {
+                **chosen,
+                "train": learning,
+                "mask": mask,
+                "mask-ratio": mask_ratio,
+                "config": config,
+                "check-features": check_features or None,
+                "set": set_,
+                "out": out,
+            }
+        )
         return _carry_out(None, None, resume, False, device, jobs, as_json, quiet)
     settings = _configure(chosen, config, set_ or [])
     shown_beside = ("graph", "runs", "seed")
@@ -171,7 +142,7 @@ def train(
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="A finished run's directory.")],
+    run: flags.Run,
     device: flags.DeviceAgain = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -186,7 +157,7 @@ def evaluate(
 
 
 def report(
-    run: Annotated[Path, typer.Argument(help="A finished run's directory.")],
+    run: flags.Run,
     map_: Annotated[
         Literal["pca", "umap"] | None,
         typer.Option("--map", help="The map's projection. \\[default: umap where it is installed]"),
@@ -205,7 +176,6 @@ def _configure(chosen: dict[str, Any], file: Path | None, texts: list[str]) -> R
     from mgae.runs.layering import assignments, merge, read_toml
     from mgae.runs.presets import paper_config
 
-    chosen["mask"] = {k: v for k, v in chosen["mask"].items() if v is not None} or None
     return paper_config(**merge(read_toml(file) if file else {}, chosen, assignments(texts)))
 
 

@@ -5,53 +5,52 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mgae.cli import flags
-from mgae.cli.flags import Json, Quiet
-from mgae.cli.serving import Run
+from mgae.cli.answering import print_notes
+from mgae.cli.flags import Json, Quiet, Run
+from mgae.cli.graphoptions import graph_options
 
 
+@graph_options(
+    "features", "source_column", "target_column", "weight_column", "id_column", "encoding"
+)
 def update(
     run: Run,
     edges: Annotated[Path, typer.Argument(help="A table of new edges, also of new nodes.")],
-    features: flags.Features = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="A new run directory. \\[default: RUN is replaced]"),
     ] = None,
-    source_column: flags.SourceColumn = None,
-    target_column: flags.TargetColumn = None,
-    weight_column: flags.WeightColumn = None,
-    id_column: flags.IdColumn = None,
-    encoding: flags.Encoding = None,
+    *,
+    given: dict[str, Any],
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Let new edges and nodes join a run without training, and say when to train again."""
     from mgae.cli.stages import StageProgress
+    from mgae.data.ids import counted
     from mgae.data.io.options import InputSettings
     from mgae.serving.updates import update_run
 
-    given = flags.input_table(
-        source_column=source_column, target_column=target_column, weight_column=weight_column,
-        id_column=id_column, encoding=encoding,
-    )  # fmt: skip
+    features = given.pop("features", None)
     with StageProgress(shown=not (quiet or as_json)) as progress:
         done = update_run(run, edges, features, out, InputSettings(**given), progress.on_share)
     growth, drift = done.growth, done.drift
     if as_json:
-        facts = {"directory": str(done.directory), **asdict(growth)}
+        facts = {"directory": str(done.directory), **asdict(growth), "notes": list(done.notes)}
         about = {**asdict(drift), "train_again": drift.reasons, "text": drift.text}
         typer.echo(json.dumps({**facts, "drift": about}, ensure_ascii=False))
         return
+    print_notes(list(done.notes))
     left_out = [
         f"{count:,} {what}"
         for count, what in ((growth.known, "known already"), (growth.loops, "loops"))
         if count
     ]
     rest = f" ({', '.join(left_out)} left out)" if left_out else ""
-    typer.echo(f"{done.directory}: {growth.edges:,} edges and {growth.nodes:,} nodes joined{rest}")
+    joined = f"{counted(growth.edges, 'edge')} and {counted(growth.nodes, 'node')}"
+    typer.echo(f"{done.directory}: {joined} joined{rest}")
     typer.echo(f"drift: {drift.text}")

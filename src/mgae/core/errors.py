@@ -94,7 +94,7 @@ class RankError(MGAEError):
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether Python, numpy, pyarrow or torch has found no room for an array.
+    """Return whether Python, numpy, pyarrow or torch had no memory for an array.
 
     >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("shape mismatch"))
     (True, False)
@@ -110,9 +110,18 @@ def hint(name: str, known: Iterable[str]) -> str:
 
     >>> hint("gnc", ["gin", "gcn"])
     ' (did you mean gcn?)'
+    >>> hint("MGAE", ["mgae", "vgae"])
+    ' (did you mean mgae?)'
     """
-    near = difflib.get_close_matches(name, list(known), n=_MOST_COMPARED)
-    return f" (did you mean {min(near, key=lambda one: _slips(name, one))}?)" if near else ""
+    known = list(known)
+    lower = {one.lower() for one in known}
+    close = difflib.get_close_matches(name.lower(), sorted(lower), n=_MOST_COMPARED)
+    near = [one for one in known if one.lower() in close]
+
+    def slips(one: str) -> tuple[float, float]:
+        return _slips(name.lower(), one.lower()), _slips(name, one)
+
+    return f" (did you mean {min(near, key=slips)}?)" if near else ""
 
 
 def _slips(typed: str, meant: str) -> float:

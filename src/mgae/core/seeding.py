@@ -105,7 +105,7 @@ class Generators(dict[str, torch.Generator]):
 def drawn_from(generator: torch.Generator, device: torch.device | None = None) -> Iterator[None]:
     """Let code that only knows torch's global generator (initializers) draw from ours.
 
-    The CPU's global generator is left as it was found; that of another ``device``, on which the
+    The CPU's global generator is left as it was; that of another ``device``, on which the
     code draws, is seeded from ours.
     """
     if device is not None and device.type != "cpu":

@@ -57,10 +57,10 @@ def to_hetero(graph: Data) -> HeteroData:
     kind = torch.zeros(int(graph.num_nodes or 0), dtype=torch.long) if given is None else given
     names = [*names, "node"] if not names or bool((kind < 0).any()) else names
     kind = torch.where(kind < 0, len(names) - 1, kind)
-    place = torch.empty_like(kind)
+    index = torch.empty_like(kind)
     for number, name in enumerate(names):
         mine = (kind == number).nonzero().squeeze(1)
-        place[mine] = torch.arange(mine.numel())
+        index[mine] = torch.arange(mine.numel())
         hetero[name].num_nodes = mine.numel()
         hetero[name].node_ids = [_bare(graph.node_ids[node], name) for node in mine.tolist()]
         if graph.x is not None and (own := _own(graph, number)).stop > own.start:
@@ -73,7 +73,7 @@ def to_hetero(graph: Data) -> HeteroData:
             _relation(graph, edge, names[source], names[target]),
             names[target],
         )
-        hetero[relation].edge_index = place[triples[:2, chosen]]
+        hetero[relation].edge_index = index[triples[:2, chosen]]
     return hetero
 
 

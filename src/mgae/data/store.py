@@ -36,6 +36,7 @@ _FACTS = (
     "node_type_names",
     "feature_widths",
     "edge_feature_names",
+    "edge_columns",
 )
 _FACTS_FORM = TypeAdapter(dict[str, str | bool | list[Any] | dict[str, Any]])
 GRAPH_FILES = (
@@ -44,7 +45,7 @@ GRAPH_FILES = (
 
 
 def save_graph(graph: Data, folder: Path) -> None:
-    """Store a dataset by name and checksum, a prepared graph by place, any other as a whole."""
+    """Store a dataset by name and checksum, a prepared graph by path, any other as a whole."""
     folder.mkdir(parents=True, exist_ok=True)
     if graph.get("checksum"):
         write_json(folder / "source.json", {"name": graph.name, "checksum": graph.checksum})

@@ -1,1 +1,1 @@
-"""EVALUATE: what a trained method is worth, by scores on what it has not seen."""
+"""EVALUATE: what a trained method is worth, by scores on held-out data."""

@@ -83,12 +83,12 @@ class Calibrating:
     """Calibrations of a method that has not met the validation edges.
 
     Attributes:
-        found: what they are.
+        calibrations: of links, and of recommended ones.
         offers: what was recommended from the ``visible`` edges, all but the validation edges.
         hidden: these [2, n].
     """
 
-    found: Calibrations
+    calibrations: Calibrations
     offers: Offers
     visible: MessageGraph
     hidden: Tensor
@@ -115,7 +115,7 @@ class Calibrating:
             offers = Offers.of(method, self.visible)
             worth = RecommendedWorth.of(offers, self.visible, self.hidden)
         else:
-            worth = self.found.recommended
+            worth = self.calibrations.recommended
             curve = worth.curve.moved(self.offers.scores, Offers.of(method, graph).scores)
             worth = replace(worth, curve=curve)
-        return replace(self.found, recommended=worth)
+        return replace(self.calibrations, recommended=worth)

@@ -112,8 +112,8 @@ def _chance(
 ) -> dict[str, float]:
     """Return what guessing gives, in percent."""
     share = len(positive) / max(1, len(positive) + len(negative))
-    found = {f"recall@{k}": 100 * min(1.0, k / max(1, candidates(graph))) for k in recalls}
-    return {"auc": 50.0, "ap": 100 * share, **found}
+    recall = {f"recall@{k}": 100 * min(1.0, k / max(1, candidates(graph))) for k in recalls}
+    return {"auc": 50.0, "ap": 100 * share, **recall}
 
 
 def _hard_scores(method: Method, encoded: Any, pairs: Tensor) -> Tensor:

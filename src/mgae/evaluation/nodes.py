@@ -90,9 +90,9 @@ def _by_svm(
 
     if len(several) == 1 and not inner:
         return _scores(_svm(y), several[0], y, train, test)
-    found = [within(x) for x in several]
-    best = int(np.argmax([next(iter(one.figures.values())) for one in found]))
-    return found[best] if inner else _scores(_svm(y), several[best], y, train, test)
+    results = [within(x) for x in several]
+    best = int(np.argmax([next(iter(one.figures.values())) for one in results]))
+    return results[best] if inner else _scores(_svm(y), several[best], y, train, test)
 
 
 def require_labels(graph: Data) -> None:

@@ -95,8 +95,8 @@ class RisingCurve:
         """
         if not (len(before) and len(after)):
             return self
-        place = np.searchsorted(np.sort(before), self.knots, side="right") / len(before)
-        knots = np.quantile(after, np.clip(place, 0, 1))
+        rank = np.searchsorted(np.sort(before), self.knots, side="right") / len(before)
+        knots = np.quantile(after, np.clip(rank, 0, 1))
         # Where many scores are equal, knots must not be.
         gap = 1e-6 * max(1.0, float(np.abs(knots).max()))
         knots = np.maximum.accumulate(knots) + gap * np.arange(len(knots))

@@ -37,7 +37,7 @@ class Verdict:
         text: the sentence.
         metric: what was compared, and on how many ``units`` (edges, users or nodes).
         figure: ours in percent, with its interval.
-        heuristic: the one that it was held against, by its name, and its figure.
+        heuristic: the one that it was compared with, by its name, and its figure.
         difference: ours less the heuristic's, paired over the same edges.
     """
 

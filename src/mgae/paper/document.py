@@ -105,7 +105,7 @@ class _Outcome(_Stored):
         return None if summary is None else summary.mean
 
     def text(self, metric: str) -> str:
-        """Return our figure, or what stands in its place."""
+        """Return our figure, or why there is none."""
         return self.status
 
     def paper_mean(self, metric: str) -> float | None:
@@ -196,7 +196,7 @@ class TableDocument(_Stored):
             if not row.cells.keys() <= self.columns.keys():
                 raise ValueError(f"row {row.name!r} has cells without a column")
             if self.kind == "curve" and None in (row.series, row.ratio):
-                raise ValueError(f"row {row.name!r} has no place on a curve")
+                raise ValueError(f"row {row.name!r} has no point on a curve")
         if self.kind == "curve" and any(len(metrics) > 1 for metrics in self.columns.values()):
             raise ValueError("a curve has one metric")
         return self

@@ -244,7 +244,7 @@ def _graph(name: str) -> Data:
 def _in_processes(cells: list[Cell], folder: Path, jobs: int) -> Iterator[tuple[int, Outcome]]:
     """Run several at once; those that measure others' models after these."""
     for phase in (False, True):
-        places = [place for place, cell in enumerate(cells) if (cell.trained is not None) == phase]
-        arguments = [(cells[place], folder) for place in places]
+        indices = [index for index, cell in enumerate(cells) if (cell.trained is not None) == phase]
+        arguments = [(cells[index], folder) for index in indices]
         for number, outcome in as_they_come(_run_one, arguments, jobs):
-            yield places[number], outcome
+            yield indices[number], outcome

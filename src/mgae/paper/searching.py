@@ -114,14 +114,14 @@ def _means(
 ) -> dict[str, tuple[float, list[int], float]]:
     """Return by trial the mean, its seeds and its seconds."""
     own = [one for one in trials if (one["row"], one["dataset"]) == (row, dataset)]
-    found = {}
+    means = {}
     for name in dict.fromkeys(one["trial"] for one in own):
         runs = [one for one in own if one["trial"] == name]
         figures = [one["val"][one["metric"]] for one in runs]
         seconds = fmean(one["seconds"] for one in runs)
-        found[name] = fmean(figures), [one["seed"] for one in runs], seconds
-    most = max((len(seeds) for _, seeds, _ in found.values()), default=0)
-    return {name: one for name, one in found.items() if len(one[1]) == most}
+        means[name] = fmean(figures), [one["seed"] for one in runs], seconds
+    most = max((len(seeds) for _, seeds, _ in means.values()), default=0)
+    return {name: one for name, one in means.items() if len(one[1]) == most}
 
 
 def search_page(trials: list[dict[str, Any]]) -> str:

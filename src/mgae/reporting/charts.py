@@ -8,7 +8,7 @@ import numpy as np
 from markupsafe import Markup
 from torch_geometric.data import Data
 
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.evaluation.calibration import Calibration
 from mgae.reporting import svg
 from mgae.reporting.scorecurves import Curve, Scored, histogram, precision_recall, reliability, roc
@@ -80,7 +80,7 @@ def calibration_chart(scored: Scored, calibration: Calibration) -> Markup:
     plot.line([0, 1], [0, 1], "rule")
     _draw(plot, curve)
     for x, y in zip(curve.x, curve.y, strict=True):
-        plot.dot(x, y, "main", f"predicted {x:.2f}, found {y:.2f}")
+        plot.dot(x, y, "main", f"predicted {x:.2f}, measured {y:.2f}")
     return plot.render("calibration: the share of edges by predicted probability")
 
 
@@ -102,8 +102,8 @@ def map_chart(node_map: NodeMap, graph: Data) -> Markup:
     order = np.argsort(node_map.groups, kind="stable")
     titles = _titles(node_map, graph)
     shapes = [svg.shapes(radius), _edges(node_map, points, graph)]
-    for group, found in groupby(order.tolist(), key=lambda n: int(node_map.groups[n])):
-        members = list(found)
+    for group, nodes in groupby(order.tolist(), key=lambda n: int(node_map.groups[n])):
+        members = list(nodes)
         of = [points[n] for n in members], [titles[n] for n in members]
         shapes.append(svg.marks(*of, group % (MOST_GROUPS + 1)))
     name = f"map of {len(points)} nodes by {node_map.projection.upper()} of their embeddings"

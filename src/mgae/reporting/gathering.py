@@ -9,7 +9,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from mgae.core.training.device import device_again
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.evaluation.calibration import Calibration
 from mgae.evaluation.links import held_out_scores
 from mgae.reporting.scorecurves import Scored

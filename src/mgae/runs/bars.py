@@ -15,7 +15,7 @@ from mgae.evaluation.monitors import LOSS
 from mgae.runs.observer import LogObserver
 
 if TYPE_CHECKING:
-    from mgae.core.training.loop import EpochRecord
+    from mgae.core.training.state import EpochRecord
     from mgae.runs.config import RunConfig
 
 _SECONDS_BETWEEN = 0.1  # two drawings in a notebook

@@ -32,7 +32,7 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.core.errors import MGAEError, RunDirectoryError
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import write_json
 from mgae.data.checks import checked
 from mgae.runs.config import RunConfig

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter
 
 from mgae.core.errors import RunDirectoryError
 from mgae.core.training.checkpoint import Snapshot
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import read_tensors, write_json, write_tensors
 from mgae.data.damage import DAMAGE, reason
 from mgae.runs.manifest import file_sum

@@ -13,7 +13,7 @@ from mgae.core.errors import MGAEWarning
 if TYPE_CHECKING:
     from torch_geometric.data import Data
 
-    from mgae.core.training.loop import EpochRecord
+    from mgae.core.training.state import EpochRecord
     from mgae.runs.config import RunConfig
     from mgae.runs.results import SeedResult
 
@@ -21,7 +21,7 @@ LOGGER = logging.getLogger("mgae")
 
 
 class Observer:
-    """Is told how a run goes; this one keeps it to itself.
+    """Gets each event of a run; this one ignores them all.
 
     >>> class Losses(Observer):
     ...     def __init__(self):

@@ -26,7 +26,7 @@ _KILLED = (
 def as_they_come(
     call: Callable[..., Result], arguments: Sequence[tuple[Any, ...]], jobs: int
 ) -> Iterator[tuple[int, Result]]:
-    """Yield the place and the result of each call, in other processes and in any order.
+    """Yield the index and the result of each call, in other processes and in any order.
 
     The cores are divided among the processes; with one job, all happens in this one, in order.
 
@@ -34,26 +34,26 @@ def as_they_come(
         UnsupportedError: if a process was killed.
     """
     if jobs == 1 or not arguments:
-        for place, some in enumerate(arguments):
-            yield place, call(*some)
+        for index, some in enumerate(arguments):
+            yield index, call(*some)
         return
     from joblib import Parallel, delayed  # noqa: PLC0415 - slow to load
     from joblib.externals.loky.process_executor import TerminatedWorkerError  # noqa: PLC0415
 
     pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     parent = os.getpid()
-    calls = (delayed(_placed)(parent, jobs, call, *one) for one in enumerate(arguments))
+    calls = (delayed(_numbered)(parent, jobs, call, *one) for one in enumerate(arguments))
     try:
         yield from pool(calls)
     except TerminatedWorkerError:
         raise UnsupportedError(_KILLED.format(jobs=jobs)) from None
 
 
-def _placed(
-    parent: int, jobs: int, call: Callable[..., Result], place: int, arguments: tuple[Any, ...]
+def _numbered(
+    parent: int, jobs: int, call: Callable[..., Result], index: int, arguments: tuple[Any, ...]
 ) -> tuple[int, Result]:
     _begin_process(parent, jobs)
-    return place, call(*arguments)
+    return index, call(*arguments)
 
 
 @cache

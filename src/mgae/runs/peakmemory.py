@@ -16,7 +16,7 @@ _EVERY_SECONDS = 0.005
 
 
 class PeakMemory:
-    """The most resident memory above what the process held at the start.
+    """The most resident memory above what the process had at the start.
 
     Linux keeps the high-water mark itself. Elsewhere a thread measures every 5 ms, and may miss a
     shorter peak. Before the start, freed memory is returned to the system if possible: otherwise

@@ -27,7 +27,8 @@ from mgae.core.errors import (
 from mgae.core.graph import CPU, MessageGraph
 from mgae.core.training import distributed
 from mgae.core.training.device import Device, choose_device, device_again
-from mgae.core.training.loop import EpochRecord, Fit, OnEpoch
+from mgae.core.training.loop import Fit, OnEpoch
+from mgae.core.training.state import EpochRecord
 from mgae.data.inspection import listed_times, readable_time
 from mgae.data.opening import open_graph
 from mgae.data.sharing import shared_graph
@@ -101,7 +102,7 @@ def run(
         )
     )
     if graph is not None and config.graph in DATASETS:
-        # Under the name of a dataset it would be held against that one's published figures.
+        # Under the name of a dataset it would be compared with that one's published figures.
         config = config.changed(graph=opened.name)
     observer.on_graph(opened)
     if check_features:
@@ -199,13 +200,13 @@ def _sampled_recall(config: RunConfig, message: MessageGraph) -> str | None:
 
 def _not_hard(config: RunConfig, graph: Data, message: MessageGraph) -> str | None:
     """Return why there are no hard negatives, though they are asked for."""
-    held = 0
+    num_held_out = 0
     for part in hard_parts(config.train.monitor):
         official = graph.get(f"{part}_edges")
         num_edges = message.pairs.size(1)
         drawn = int(config.split.ratios(num_edges)[part == "test"] * num_edges)
-        held += drawn if official is None else official.size(1)
-    return too_costly(message, held, config.evaluation.hard_negatives)
+        num_held_out += drawn if official is None else official.size(1)
+    return too_costly(message, num_held_out, config.evaluation.hard_negatives)
 
 
 def resume(
@@ -360,14 +361,14 @@ def _run_apart(
     results: dict[int, SeedResult] = {}
     noted: set[str] = set()
     observer.on_stage(f"training {len(seeds)} runs, {jobs} at a time")
-    for place, (result, notes) in as_they_come(_run_one, calls, jobs):
-        results[place] = result
+    for index, (result, notes) in as_they_come(_run_one, calls, jobs):
+        results[index] = result
         observer.on_stage(f"training {len(seeds)} runs, {jobs} at a time; {len(results)} done")
         for note in notes:
             if note not in noted:
                 observer.on_note(note)
         noted.update(notes)
-    return [results[place] for place in range(len(seeds))]
+    return [results[index] for index in range(len(seeds))]
 
 
 class _Notes(Observer):
@@ -525,7 +526,7 @@ def _given_up_early(config: RunConfig, fit: Fit) -> str | None:
         return None
     return (
         f"seed {config.seed}: epoch {fit.best_epoch} of {fit.epochs} was the best, a model close "
-        f"to its start; train.patience={config.train.epochs} in place of "
+        f"to its start; train.patience={config.train.epochs} instead of "
         f"{config.train.patience} may find a better one"
     )
 

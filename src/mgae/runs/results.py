@@ -209,12 +209,12 @@ class RunResult:
         verdict = self.verdict
         if verdict is None or not self.needs_advice:
             return ()
-        found = {one.text: one for seed in self.seeds for one in seed.advice}
+        advice = {one.text: one for seed in self.seeds for one in seed.advice}
         if verdict.kind == "worse":
             name = display(verdict.heuristic or "")
             served = Advice(f"train and serve {name} itself", f"--method {verdict.heuristic}")
-            return (served, *found.values())
-        return tuple(found.values())
+            return (served, *advice.values())
+        return tuple(advice.values())
 
     @property
     def other_split(self) -> dict[str, Summary] | None:
@@ -278,7 +278,7 @@ class RunResult:
             judged["beside"] = {n: summaries_to_json(one) for n, one in self.beside.items()}
         if self.certainty is not None and not more:
             judged["certainty"] = _CERTAINTY.dump_python(self.certainty, mode="json")
-        # Of all that was found, so that the runs together may be in want of what one is not.
+        # Of all runs: together they may need advice that the first one does not.
         advice = self.advice if more else first.advice
         return {**judged, "advice": [asdict(one) for one in advice]}
 

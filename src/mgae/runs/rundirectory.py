@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from mgae.core.errors import ConfigError, RunDirectoryError
 from mgae.core.graph import MessageGraph
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import (
     json_text,
     read_tensors,
@@ -298,9 +298,9 @@ class RunDirectory:
         """What was learned from all edges: it is served, and never measured."""
         write_tensors(self.path / _FINAL, weights)
 
-    def write_calibrations(self, found: Calibrations | None) -> None:
+    def write_calibrations(self, calibrations: Calibrations | None) -> None:
         """What scores mean; null without validation edges."""
-        write_json(self.path / _CALIBRATION, None if found is None else asdict(found))
+        write_json(self.path / _CALIBRATION, None if calibrations is None else asdict(calibrations))
 
     @property
     def has_calibrations(self) -> bool:

@@ -48,7 +48,7 @@ class SplitSettings(Settings):
 
 
 class TrainSettings(Settings):
-    """How the parameters are found."""
+    """How the parameters are learned."""
 
     section: ClassVar[str] = "train"
 

@@ -12,7 +12,7 @@ import torch
 from mgae.core.errors import ConfigError, UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method
-from mgae.core.methods.placing import on_device
+from mgae.core.methods.ondevice import on_device
 from mgae.core.seeding import Generators
 from mgae.core.training import distributed
 from mgae.core.training.device import choose_device
@@ -224,7 +224,7 @@ class Trial:
         if measured is None:
             return None
         if not self.fits_again:
-            return measured.found
+            return measured.calibrations
         return measured.after_final_fit(self.asked, self.message)
 
     def _all_edges(self) -> MessageGraph:

@@ -15,11 +15,12 @@ from mgae.core.errors import GraphError
 from mgae.core.graph import MessageGraph
 from mgae.core.negatives import NegativeSampler
 from mgae.core.seeding import Generators
+from mgae.data.ids import counted
 from mgae.evaluation.metrics import Floats, auc
 from mgae.serving.joining import Growth
 
 # Rules of thumb: the share of edges or nodes that are newer than the weights, and the points of
-# AUC, beyond what chance explains, by which new edges are told apart worse than test edges were.
+# AUC, beyond what chance explains, by which new edges score worse than test edges did.
 _MOST_NEW = 0.2
 _MOST_LOST = 5.0
 _FEWEST_EDGES = 20  # below that the AUC says nothing
@@ -76,9 +77,9 @@ class Drift:
     def text(self) -> str:
         """Return both in two sentences."""
         parts = [
-            f"{self.new_edges:,} edges and {self.new_nodes:,} nodes are newer than the weights "
-            f"({self.new_edges / max(1, self.trained_edges):.1%} and "
-            f"{self.new_nodes / max(1, self.trained_nodes):.1%} of what was trained on)"
+            f"{counted(self.new_edges, 'edge')} and {counted(self.new_nodes, 'node')} are newer "
+            f"than the weights ({_share(self.new_edges, self.trained_edges)} and "
+            f"{_share(self.new_nodes, self.trained_nodes)} of what was trained on)"
         ]
         if self.auc is not None:
             usual = "" if self.expected is None else f", test edges {self.expected:.1f}"
@@ -87,6 +88,16 @@ class Drift:
         later = f"at {_MOST_NEW:.0%} more edges or nodes, or {_MOST_LOST:.0f} points less"
         advice = f"now: {'; '.join(self.reasons)}" if self.reasons else later
         return f"{'; '.join(parts)}; train again {advice}"
+
+
+def _share(new: int, old: int) -> str:
+    """Return how large a part is, and never that something is nothing.
+
+    >>> _share(80, 1000), _share(1, 9999), _share(0, 5)
+    ('8.0%', 'under 0.1%', '0.0%')
+    """
+    share = new / max(1, old)
+    return "under 0.1%" if 0 < share < 0.001 else f"{share:.1%}"
 
 
 _FORM = TypeAdapter(Drift)

@@ -19,7 +19,7 @@ from mgae.core.graph import MessageGraph, edge_matrix
 from mgae.data.ids import counted
 
 if TYPE_CHECKING:
-    from mgae.serving.predictor import Predictor
+    from mgae.serving.recommender import Recommender
 
 _NAMED = 3  # neighbors in common, the rarest
 
@@ -85,7 +85,7 @@ class Why:
 class Explainer:
     """Explain links of one predictor's graph; directions of edges do not count."""
 
-    def __init__(self, predictor: Predictor) -> None:
+    def __init__(self, predictor: Recommender) -> None:
         self.predictor, self.nodes = predictor, predictor.nodes
         graph: MessageGraph = predictor.known_edges
         self.joined, self.two_sided = edge_matrix(graph), graph.sides is not None
@@ -98,7 +98,7 @@ class Explainer:
         distance = self._distances(head, tails)
         paths = self._paths(head)
         parts = self.predictor.score_parts(_pairs(head, tails), ranking)
-        found = []
+        reasons = []
         for n, tail in enumerate(tails):
             common = self._common(head, tail)
             # A walk along the edge itself and back is no path.
@@ -115,8 +115,8 @@ class Explainer:
                 [Contribution(*name, float(part[n])) for name, part in parts.items()],
             )
             sentence = sentence_of(why, self.nodes.name(head), self.two_sided)
-            found.append(Why(**{**vars(why), "sentence": sentence}))
-        return found
+            reasons.append(Why(**{**vars(why), "sentence": sentence}))
+        return reasons
 
     @property
     def texts(self) -> Any:

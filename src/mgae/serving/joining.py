@@ -16,9 +16,9 @@ from mgae.core.errors import GraphError, UnsupportedError
 from mgae.data.checks import checked, plain_ids
 from mgae.data.ids import Ids, counted, listed
 from mgae.data.io.delimited import OnProgress
-from mgae.data.io.edges import edge_columns, edge_hints, weights_of
+from mgae.data.io.edges import doubtful_first_row, edge_columns, edge_hints, weights_of
 from mgae.data.io.options import InputSettings
-from mgae.data.io.tables import open_table
+from mgae.data.io.tables import header_notes, open_table
 from mgae.serving.newcomers import NewFeatures
 from mgae.serving.nodeindex import NodeIndex, ends_of
 
@@ -37,12 +37,14 @@ class NewEdges:
         ids: the new nodes'.
         sides: of the new nodes in a bipartite graph [len(ids)], the column in which they stand.
         weights: [n], or None.
+        notes: remarks for the user.
     """
 
     pairs: Tensor
     ids: list[Any]
     sides: Tensor
     weights: Tensor | None = None
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, nodes: NodeIndex, edges: Iterable[tuple[Any, Any]]) -> NewEdges:
@@ -81,6 +83,9 @@ class NewEdges:
         ids = Ids.of(columns[:2], table.locate)
         if not len(ids.codes[0]):
             raise GraphError(f"{path} has no edges")
+        notes = header_notes(table)
+        if not table.named and settings.header == "auto" and not _any_known(nodes, ids, 0):
+            notes += doubtful_first_row(table.where, ids)
         prefixes, new, sides, rows = nodes.prefixes, dict[str, int](), list[int](), []
         for side, codes in enumerate(ids.codes):
             number = nodes.numbers_of(ids.texts, side)
@@ -102,7 +107,14 @@ class NewEdges:
             own,
             torch.tensor(sides, dtype=torch.long),
             None if weights is None else torch.tensor(weights, dtype=torch.float),
+            tuple(notes),
         )
+
+
+def _any_known(nodes: NodeIndex, ids: Ids, row: int) -> bool:
+    """Return whether an end of a row is a node of the graph."""
+    columns = ((nodes.numbers_of(ids.texts, side), codes) for side, codes in enumerate(ids.codes))
+    return any(numbers[codes[row]] >= 0 for numbers, codes in columns)
 
 
 def _integers(texts: list[str], path: Path) -> list[int]:

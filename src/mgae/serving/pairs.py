@@ -14,7 +14,7 @@ import torch
 from mgae.core.errors import GraphError
 from mgae.data.ids import Ids, counted, listed
 from mgae.data.io.delimited import DelimitedTable, OnProgress, open_bytes
-from mgae.data.io.edges import edge_columns, edge_hints
+from mgae.data.io.edges import as_columns, edge_columns, edge_hints
 from mgae.data.io.headers import Hints
 from mgae.data.io.noderows import ID_NAMES
 from mgae.data.io.options import InputSettings
@@ -47,6 +47,7 @@ def scored_pairs(
     Raises:
         GraphError: if the file cannot be read, or an id is refused, with its line.
     """
+    settings = as_columns(path, settings, predictor.fields.get("edge_columns"))
     table = open_table(path, edge_hints(settings), on_progress)
     columns = edge_columns(table, settings)[:2]
     if ignored := [name for n, name in enumerate(table.names) if n not in columns]:

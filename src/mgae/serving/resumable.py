@@ -22,7 +22,7 @@ Batches = Callable[[int], Iterator[tuple[int, pa.RecordBatch]]]
 def write_in_parts(
     path: Path, request: Mapping[str, Any], count: int, batches: Batches, safe: bool = False
 ) -> tuple[int, int]:
-    """Write the rows of ``count`` heads, and return how many rows, and heads found in parts.
+    """Write the rows of ``count`` heads, and return how many, and how many heads parts had.
 
     Finished parts lie in a folder beside ``path`` until all are there. Those of the same
     ``request`` are kept by the next call; those of another are removed.

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from mgae.core.errors import RunDirectoryError
+from mgae.data.io.edges import as_columns
 from mgae.data.io.options import InputSettings
 from mgae.data.store import save_graph
 from mgae.runs import manifest
@@ -37,6 +38,7 @@ class Update:
     directory: Path
     growth: Growth
     drift: Drift
+    notes: tuple[str, ...] = ()
 
 
 def update_run(
@@ -71,7 +73,7 @@ def update_run(
     # From here on, so that of two updates at a time none is lost.
     unlock = lock_folder(run, directory) if out is None else None
     try:
-        after = _updated(run, edges, features, settings, on_stage)
+        after, notes = _updated(run, edges, features, settings, on_stage)
         fresh = target.with_name(f".{target.name}.update")
         _write(directory, fresh, after, on_stage)
         _put(fresh, target, replaces=out is None)
@@ -84,24 +86,26 @@ def update_run(
         if unlock is not None:
             unlock()
     assert after.growth is not None and after.drift is not None
-    return Update(Path(run if out is None else out), after.growth, after.drift)
+    return Update(Path(run if out is None else out), after.growth, after.drift, notes)
 
 
 def _updated(
     run: Path, edges: Any, features: Any, settings: InputSettings, on_stage: Any
-) -> Predictor:
-    """Read what joins, and return a predictor of the run with it."""
+) -> tuple[Predictor, tuple[str, ...]]:
+    """Read what joins; return a predictor of the run with it, and notes on the files."""
     on_stage(f"loading {run}", 0.0)
     before = Predictor.load(run)
     if isinstance(edges, str | Path):
-        given = NewEdges.read(before.nodes, Path(edges).expanduser(), settings, on_stage)
+        path = Path(edges).expanduser()
+        columns = as_columns(path, settings, before.fields.get("edge_columns"))
+        given = NewEdges.read(before.nodes, path, columns, on_stage)
     else:
         given = NewEdges.of(before.nodes, edges)
     if isinstance(features, str | Path):
         path = Path(features).expanduser()
         features = features_in_file(path, settings, before.graph, on_stage)
     on_stage("scoring the new edges", 0.0)
-    return before.updated(given, features)
+    return before.updated(given, features), given.notes
 
 
 def _write(old: RunDirectory, fresh: Path, after: Predictor, on_stage: Any) -> None:

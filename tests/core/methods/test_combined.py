@@ -113,31 +113,31 @@ def drawn(shift: dict[int, float], count: int, seed: int) -> Tensor:
     return sources
 
 
-def told(shift: dict[int, float], seed: int) -> tuple[Tensor, Tensor]:
+def samples(shift: dict[int, float], seed: int) -> tuple[Tensor, Tensor]:
     return drawn(shift, 400, 2 * seed), drawn({}, 400, 2 * seed + 1)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_noise_of_the_network_is_left_out(seed: int) -> None:
-    weights = choose_link(*told({LINK: 2.0}, seed), [HEURISTIC])
+    weights = choose_link(*samples({LINK: 2.0}, seed), [HEURISTIC])
     assert float(weights[LINK]) > 0.2
     assert float(weights[NETWORK] + weights[RANK]) < 0.2 * float(weights[LINK])
-    edges, others = told({LINK: 2.0}, seed + 100)
+    edges, others = samples({LINK: 2.0}, seed + 100)
     alone = auc(edges[:, LINK], others[:, LINK])
     assert auc(edges @ weights, others @ weights) > alone - 0.01
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_network_that_knows_what_the_evidence_lacks_is_added(seed: int) -> None:
-    weights = choose_link(*told({LINK: 1.0, NETWORK: 1.0}, seed), [HEURISTIC])
+    weights = choose_link(*samples({LINK: 1.0, NETWORK: 1.0}, seed), [HEURISTIC])
     assert 0.5 < float(weights[NETWORK] / weights[LINK]) < 2
-    edges, others = told({LINK: 1.0, NETWORK: 1.0}, seed + 100)
+    edges, others = samples({LINK: 1.0, NETWORK: 1.0}, seed + 100)
     assert auc(edges @ weights, others @ weights) > auc(edges[:, LINK], others[:, LINK]) + 0.04
 
 
 def test_of_many_pairs_some_from_all_over_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mgae.core.methods.weighing._MOST_PAIRS", 100)
-    edges, others = told({LINK: 1.0, NETWORK: 1.0}, 0)
+    edges, others = samples({LINK: 1.0, NETWORK: 1.0}, 0)
     weights = choose_link(edges, others, [HEURISTIC])
     assert torch.equal(weights, choose_link(edges[::4], others[::4], [HEURISTIC]))
     assert 0.4 < float(weights[NETWORK] / weights[LINK]) < 2.5
@@ -145,7 +145,7 @@ def test_of_many_pairs_some_from_all_over_are_enough(monkeypatch: pytest.MonkeyP
 
 def test_a_single_source_that_is_clearly_best_is_taken_alone() -> None:
     for source in (HEURISTIC, NETWORK):
-        edges, others = told({LINK: 0.5}, 0)
+        edges, others = samples({LINK: 0.5}, 0)
         edges[:, source] += 50
         edges[:, LINK], others[:, LINK] = -edges[:, LINK], -others[:, LINK]
         weights = choose_link(edges, others, [HEURISTIC])

@@ -382,8 +382,8 @@ def test_features_may_be_a_second_target() -> None:
         if not weight:
             return float(loss.detach())
         # By hand: the error of the features that the encoder reads, from its last layer.
-        seen = method.mask(graph, Generators(0)["mask"])
-        layers = method.encoder(seen.visible, None)
+        edges_of_step = method.mask(graph, Generators(0)["mask"])
+        layers = method.encoder(edges_of_step.visible, None)
         cosine = torch.cosine_similarity(method.features(layers[-1]), graph.x.to_dense(), dim=1)
         error = (1 - cosine).clamp(min=0).pow(3).mean()
         return float((loss - weight * error).detach())

@@ -41,8 +41,8 @@ def typed_table(seed: int = 0, size: int = 120, groups: int = 4) -> pa.Table:
         near = (group[None, :] - group[:, None] - kind) % groups == 0
         chance = np.where(near, 0.15, 0.01)
         np.fill_diagonal(chance, 0)
-        found = np.argwhere(random.random((size, size)) < chance)
-        rows += [(f"n{u}", f"n{v}", f"to{kind}") for u, v in found]
+        pairs = np.argwhere(random.random((size, size)) < chance)
+        rows += [(f"n{u}", f"n{v}", f"to{kind}") for u, v in pairs]
     return pa.table(dict(zip(("source", "target", "kind"), zip(*rows, strict=True), strict=True)))
 
 

@@ -43,7 +43,7 @@ from mgae.core.negatives import NegativeSampler
 from mgae.core.ops.neighborhood import Neighborhood, NeighborSampler
 from mgae.core.ops.sparse import SparseMatrix
 from mgae.core.seeding import Generators, drawn_from
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data import checked
 from mgae.data.mapped import mapped_graph, write_mapped
 from mgae.data.splits.links import split_links

@@ -51,14 +51,14 @@ def squares(take: Take, part: slice) -> Tensor:
 
 
 def parts_seen(count: int, chunk: int) -> list[tuple[int, int]]:
-    seen = []
+    bounds = []
 
     def value(take: Take, part: slice) -> Tensor:
-        seen.append((part.start, part.stop))
+        bounds.append((part.start, part.stop))
         return squares(take, part)
 
     chunked_sum(value, torch.ones(count, requires_grad=True), [], count, chunk)
-    return seen
+    return bounds
 
 
 def test_value_and_gradient_are_the_ones_worked_by_hand() -> None:

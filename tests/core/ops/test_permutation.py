@@ -50,9 +50,9 @@ def test_the_state_follows_the_root_of_the_size() -> None:
 
 
 def test_the_same_generator_gives_the_same_order_and_another_gives_another() -> None:
-    places = torch.arange(1000)
-    assert torch.equal(drawn(1000, 1)(places), drawn(1000, 1)(places))
-    assert not torch.equal(drawn(1000, 1)(places), drawn(1000, 2)(places))
+    indices = torch.arange(1000)
+    assert torch.equal(drawn(1000, 1)(indices), drawn(1000, 1)(indices))
+    assert not torch.equal(drawn(1000, 1)(indices), drawn(1000, 2)(indices))
 
 
 @pytest.mark.parametrize("size", [4, 5, 7])

@@ -35,9 +35,9 @@ def test_altered_rows_multiply_as_if_they_were_put_together(sparse: bool) -> Non
     altered = AlteredRows(SparseMatrix.from_dense(DENSE) if sparse else DENSE, rows, token)
     expected = torch.cat([DENSE, token.unsqueeze(0)])[rows]
     torch.testing.assert_close(altered @ weight, expected @ weight)
-    (found,) = torch.autograd.grad((altered @ weight).square().sum(), weight)
+    (gradient,) = torch.autograd.grad((altered @ weight).square().sum(), weight)
     (right,) = torch.autograd.grad((expected @ weight).square().sum(), weight)
-    torch.testing.assert_close(found, right)
+    torch.testing.assert_close(gradient, right)
 
 
 def test_altered_rows_give_the_token_its_gradient() -> None:
@@ -53,10 +53,10 @@ def test_multiplied_once_gives_the_gradient_of_every_use() -> None:
     once, weight = MultipliedOnce(matrix), torch.ones(3, 2, requires_grad=True)
     assert (once @ weight) is (once @ weight)
     rows = torch.tensor([1, 0, 3, 2])
-    (found,) = torch.autograd.grad(
+    (gradient,) = torch.autograd.grad(
         ((once @ weight) * (AlteredRows(once, rows) @ weight)).sum(), weight
     )
     (right,) = torch.autograd.grad(((DENSE @ weight) * (DENSE[rows] @ weight)).sum(), weight)
-    torch.testing.assert_close(found, right)
+    torch.testing.assert_close(gradient, right)
     other = torch.zeros(3, 2)
     assert torch.equal(once @ other, torch.zeros(4, 2))

@@ -39,11 +39,11 @@ def looped(
         orders[power] = torch.randperm(power, generator=generator).tolist()
         power *= 2
     chosen = set()
-    for place, (edges, start) in enumerate(zip(owned, starts, strict=True)):
+    for index, (edges, start) in enumerate(zip(owned, starts, strict=True)):
         order = next(order for size, order in orders.items() if size >= len(edges))
         walk = [order[(start + turn) % len(order)] for turn in range(len(order))]
-        seen = [edges[k] for k in walk if k < len(edges) and not hidden[edges[k]]]
-        chosen |= {(place, edge) for edge in seen[:fanout]}
+        visible = [edges[k] for k in walk if k < len(edges) and not hidden[edges[k]]]
+        chosen |= {(index, edge) for edge in visible[:fanout]}
     return chosen
 
 
@@ -88,12 +88,12 @@ def test_every_choice_is_equally_likely(wide: bool) -> None:
     hidden = torch.zeros(len(targets), dtype=torch.bool)
     hidden[[1, 4]] = True
     generator, nodes = seeded(0), torch.tensor([0, 1])
-    seen: Counter[tuple[int, ...]] = Counter()
+    counts: Counter[tuple[int, ...]] = Counter()
     for _ in range(2000):
         owner, edges = sample_edges(targets, nodes, 2, asking(hidden), generator)
-        seen[tuple(sorted(edges[owner == 0].tolist()))] += 1
-    assert set(seen) == set(combinations([0, 2, 3, 5, 6], 2))
-    assert chisquare(list(seen.values())).pvalue > 0.001
+        counts[tuple(sorted(edges[owner == 0].tolist()))] += 1
+    assert set(counts) == set(combinations([0, 2, 3, 5, 6], 2))
+    assert chisquare(list(counts.values())).pvalue > 0.001
 
 
 def test_nodes_without_edges_have_no_choice() -> None:

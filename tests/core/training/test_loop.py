@@ -359,11 +359,11 @@ def test_stages_go_on_to_the_same_bits_after_a_break(keep_last: bool) -> None:
 
 
 def test_the_running_mean_is_what_is_validated_and_kept() -> None:
-    method, seen = Slide(), []
+    method, weights = Slide(), []
 
     def validate() -> float:
-        seen.append(float(method.weight))
-        return float(len(seen))
+        weights.append(float(method.weight))
+        return float(len(weights))
 
     fit(method, toy_graph(), validate=validate, epochs=3, learning_rate=0.1, average=0.9)
     mean, now = 1.0, 1.0
@@ -371,7 +371,7 @@ def test_the_running_mean_is_what_is_validated_and_kept() -> None:
         now -= 0.1
         decay = (1 + step) / (10 + step)  # below 0.9 for long
         mean = decay * mean + (1 - decay) * now
-        assert seen[step - 1] == pytest.approx(mean, abs=1e-5)
+        assert weights[step - 1] == pytest.approx(mean, abs=1e-5)
     assert float(method.weight) == pytest.approx(mean, abs=1e-5)
 
 

@@ -94,10 +94,10 @@ def test_an_undamaged_copy_is_read(cora_copy: Path, cora: Data) -> None:
     assert torch.equal(load_graph("cora").edge_index, cora.edge_index)
 
 
-@pytest.mark.parametrize("place", [0, 1000, -1])
-def test_a_single_damaged_byte_is_refused(cora_copy: Path, place: int) -> None:
+@pytest.mark.parametrize("index", [0, 1000, -1])
+def test_a_single_damaged_byte_is_refused(cora_copy: Path, index: int) -> None:
     content = bytearray(cora_copy.read_bytes())
-    content[place] ^= 1
+    content[index] ^= 1
     cora_copy.write_bytes(content)
     with pytest.raises(GraphError, match=r"cora\.npz is damaged .*reinstall mgae"):
         load_graph("cora")

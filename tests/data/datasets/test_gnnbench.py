@@ -82,10 +82,10 @@ PLACES = (
 )
 
 
-@pytest.mark.parametrize(("name", "place"), list(zip(NAMES, PLACES, strict=True)))
-def test_files_lie_where_pyg_puts_them(name: str, place: str) -> None:
+@pytest.mark.parametrize(("name", "path"), list(zip(NAMES, PLACES, strict=True)))
+def test_files_lie_where_pyg_puts_them(name: str, path: str) -> None:
     source = DATASETS[name].extras["source"]
-    assert [f"{source.folder}/{file}" for file in source.files] == [place]
+    assert [f"{source.folder}/{file}" for file in source.files] == [path]
 
 
 CROOKED = {

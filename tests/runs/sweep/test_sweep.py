@@ -69,11 +69,11 @@ def test_what_no_setting_admits_is_refused_with_its_path(tmp_path, text, message
 def test_goes_on_after_a_stop_and_never_measures_on_test_edges(
     tmp_path, space, monkeypatch
 ) -> None:
-    seen = []
+    measured = []
     real = trials.Trial._measured_links
 
     def watched(self, method, part):
-        seen.append((part, self.split.test.size(1), self.split.test_negatives.size(1)))
+        measured.append((part, self.split.test.size(1), self.split.test_negatives.size(1)))
         return real(self, method, part)
 
     monkeypatch.setattr(trials.Trial, "_measured_links", watched)
@@ -84,7 +84,7 @@ def test_goes_on_after_a_stop_and_never_measures_on_test_edges(
     again = sweep("cora", space, 5, out, **_QUICK)
     assert sum(again.trials.values()) == 5 and again.trials["failed"] == 1
     assert again.value >= first.value
-    assert set(seen) == {("val", 0, 0)} and len(seen) == 4
+    assert set(measured) == {("val", 0, 0)} and len(measured) == 4
     best = tomllib.loads((out / "best.toml").read_text())
     assert best["train"]["learning_rate"] == again.params["train.learning_rate"]
     assert best["train"]["epochs"] == 2 and (out / "importance.png").exists()

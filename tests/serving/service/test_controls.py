@@ -242,23 +242,23 @@ def test_without_embeddings_there_are_lists_and_no_map(browser: Browser, tmp_pat
 def test_axe_finds_nothing_serious(browser: Browser, address: str, size: str, scheme: Any) -> None:
     axe = Path(AXE_FILE_PATH).read_text(encoding="utf-8")
     with opened(browser, address, size, color_scheme=scheme) as page:
-        for place in ("", "#node=7", "#pair=7&12", "#new", "docs"):
+        for url in ("", "#node=7", "#pair=7&12", "#new", "docs"):
             page.goto("about:blank")
-            page.goto(f"{address}/{place}")
+            page.goto(f"{address}/{url}")
             expect(page.locator("#panel h1, article h1")).to_be_visible()
-            if place == "#node=7":
+            if url == "#node=7":
                 page.get_by_role("button", name="Why these?").click()
                 expect(page.locator(".reason").first).to_be_visible()
             page.evaluate(axe)
             answer = page.evaluate("axe.run()")
             assert len(answer["passes"]) > 20
-            found = answer["violations"]
+            result = answer["violations"]
             bad = {
                 one["id"]: [node["html"][:150] for node in one["nodes"]]
-                for one in found
+                for one in result
                 if one["impact"] in BAD
             }
-            assert bad == {}, place
+            assert bad == {}, url
 
 
 def test_many_dots_are_drawn_coarser_while_they_move(browser: Browser, address: str) -> None:

@@ -65,10 +65,10 @@ def links(page: Page, name: str) -> list[str]:
 
 
 def test_the_map_is_drawn_in_the_groups_colors(page: Page) -> None:
-    seen = colors(page)
-    assert seen["g0"] > 100
-    assert seen["g1"] > 100
-    assert seen["g2"] == 0  # the toy graph has two classes
+    counts = colors(page)
+    assert counts["g0"] > 100
+    assert counts["g1"] > 100
+    assert counts["g2"] == 0  # the toy graph has two classes
     expect(page.locator("#map-note")).to_contain_text("60 nodes, by PCA")
     expect(page.locator("table.figures")).to_contain_text("91.50")
 
@@ -102,11 +102,11 @@ def test_search_then_walk_along_a_recommendation(page: Page, predictor: Predicto
 
 
 def test_a_dot_that_is_clicked_is_chosen(page: Page) -> None:
-    where = page.evaluate("window.mgae.map.screen(window.mgae.map.place('n30'))")
+    where = page.evaluate("window.mgae.map.screen(window.mgae.map.indexOf('n30'))")
     page.locator("#map").click(position={"x": where[0], "y": where[1]})
     expect(page.locator("[data-list=recommended] a")).to_have_count(10)
     chosen = page.locator("#panel h1").inner_text()
-    there = page.evaluate("(id) => window.mgae.map.screen(window.mgae.map.place(id))", chosen)
+    there = page.evaluate("(id) => window.mgae.map.screen(window.mgae.map.indexOf(id))", chosen)
     assert abs(there[0] - where[0]) + abs(there[1] - where[1]) < 12  # it, or one that covers it
 
 

@@ -180,13 +180,13 @@ def test_a_body_is_bounded_with_and_without_a_length(client: TestClient) -> None
 
 
 def test_the_map_has_a_place_for_every_node(client: TestClient, predictor: Predictor) -> None:
-    found = client.get("/map").json()
-    assert found["nodes"] == list(predictor.node_ids)
-    assert found["total"] == 60
+    result = client.get("/map").json()
+    assert result["nodes"] == list(predictor.node_ids)
+    assert result["total"] == 60
     for axis in ("x", "y"):
-        assert (min(found[axis]), max(found[axis])) == (0, 65535)
-    assert sorted(found["groups"]) == ["class 0", "class 1"]
-    names = [found["groups"][group] for group in found["group"]]
+        assert (min(result[axis]), max(result[axis])) == (0, 65535)
+    assert sorted(result["groups"]) == ["class 0", "class 1"]
+    names = [result["groups"][group] for group in result["group"]]
     assert names[:3] == ["class 0", "class 1", "class 0"]  # toy labels alternate
 
 

@@ -28,7 +28,7 @@ def described(predictor: Predictor) -> schemathesis.BaseSchema:
 
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_no_request_breaks_it(described: schemathesis.BaseSchema, mode: GenerationMode) -> None:
-    operations = [found.ok() for found in described.get_all_operations()]
+    operations = [result.ok() for result in described.get_all_operations()]
     assert len(operations) == 11
     for operation in operations:
         given_parts = (operation.path_parameters, operation.query, operation.body)

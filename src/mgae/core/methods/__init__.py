@@ -27,7 +27,7 @@ from mgae.core.methods.infomax import DeepGraphInfomax, GraphInfoClust
 from mgae.core.methods.instantmodel import InstantModel
 from mgae.core.methods.lightgcn import LightGCN
 from mgae.core.methods.masked import MaskedGraphAutoencoder, MaskGAE
-from mgae.core.methods.placing import on_device
+from mgae.core.methods.ondevice import on_device
 from mgae.core.methods.relational import RelationalAutoencoder
 from mgae.core.methods.walks import DeepWalk, Node2Vec
 

@@ -67,7 +67,7 @@ class Stage:
 
     Attributes:
         method: what is trained.
-        settings: arguments of `fit` in place of those that it is called with.
+        settings: arguments of `fit` that replace those that it is called with.
         keep_last: keep the weights of the last epoch; else validation or the loss chooses one.
     """
 
@@ -105,7 +105,7 @@ class Method(nn.Module, ABC):
         """Whether it has node embeddings."""
         return type(self).embed is not Method.embed
 
-    def place(self, device: torch.device) -> None:
+    def move_to(self, device: torch.device) -> None:
         """Move the weights to a device, unless they stay on the CPU."""
         if not self.stays_on_cpu:
             self.to(device)

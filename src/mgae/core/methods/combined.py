@@ -29,7 +29,7 @@ from mgae.core.methods.evidencemodel import (
     column_parts,
 )
 from mgae.core.methods.masked import MaskedGraphAutoencoder
-from mgae.core.methods.placing import device_of, on_device
+from mgae.core.methods.ondevice import device_of, on_device
 from mgae.core.methods.weighing import (
     LINK,
     NETWORK,
@@ -93,7 +93,7 @@ class Combined(Method):
         self.register_buffer("link_weights", only(NETWORK, sources))
         self.register_buffer("rank_weights", only(NETWORK, sources))
 
-    def place(self, device: torch.device) -> None:
+    def move_to(self, device: torch.device) -> None:
         """Move the network; evidence and weights of the sources stay, and take its scores over."""
         self.network.to(device)
 
@@ -158,8 +158,8 @@ class Combined(Method):
             values = encoded.evidence.pairs(pairs[:2])
             for source, is_rank in ((LINK, False), (RANK, True)):
                 if weights[source]:
-                    found = self.evidence.output_parts(values, is_rank)
-                    parts |= {name: weights[source] * part for name, part in found.items()}
+                    shares = self.evidence.output_parts(values, is_rank)
+                    parts |= {name: weights[source] * part for name, part in shares.items()}
             parts |= column_parts(
                 self.evidence.standardized(values), self.evidence.names, weights[len(PARTS) :]
             )

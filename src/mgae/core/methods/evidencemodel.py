@@ -419,8 +419,8 @@ class EvidenceModel(Method):
         self.eval()
         source, output = ("rank", self.rank) if ranking else ("link", self.link)
         x = self.standardized(values)
-        found = shares(lambda known: output(known, None), x, self.names)
-        return {(source, group): share for group, share in found.items()}
+        by_group = shares(lambda known: output(known, None), x, self.names)
+        return {(source, group): share for group, share in by_group.items()}
 
     def encode(self, graph: MessageGraph) -> EncodedEvidence:
         """Return the evidence of all edges of ``graph``; that of the last graph is kept."""

@@ -26,7 +26,7 @@ _CLIP = 5.0
 
 @dataclass(frozen=True)
 class FeatureSignal:
-    """How much better hidden edges are told from other pairs with the features than without.
+    """How much better hidden edges are separated from other pairs with the features than without.
 
     Attributes:
         gain: the mean logarithmic loss without the features less that with them, on pairs that

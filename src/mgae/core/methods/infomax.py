@@ -104,7 +104,7 @@ class GraphInfoClust(DeepGraphInfomax):
     def summaries(self, h: Tensor) -> Tensor:
         """Return each node's mixture of cluster centers: [n, d].
 
-        The centers are found without gradients; the last step carries them, as in the original.
+        The centers are computed without gradients; the last step carries them, as in the original.
         """
         unit, centers = normalize(h), self.start
         with torch.no_grad():

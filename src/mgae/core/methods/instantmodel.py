@@ -116,8 +116,8 @@ class InstantModel(EvidenceModel):
         weights = encoded.weights[RANK if ranking else LINK]
         for source, is_rank in ((LINK, False), (RANK, True)):
             if weights[source]:
-                found = self.output_parts(values, is_rank)
-                parts |= {name: weights[source] * part for name, part in found.items()}
+                shares = self.output_parts(values, is_rank)
+                parts |= {name: weights[source] * part for name, part in shares.items()}
         names, columns = self.sources[len(PARTS) :], self._read(values)[:, len(PARTS) :]
         return parts | column_parts(columns, names, weights[len(PARTS) :])
 

@@ -202,7 +202,7 @@ class _CrossPerceptron(torch.autograd.Function):
             add_product(weights, flow.t(), crossed)
             biases += flow.sum(dim=0, dtype=out.dtype)
             lasts.addmv_(units[part].t().to(out.dtype), grads[0][part])
-            # Nobody needs the products any more: their gradient takes their place.
+            # Nobody needs the products any more: their gradient overwrites them.
             torch.mm(flow, by_out, out=crossed)
             blocks = crossed.view(len(flow), heads.size(1), tails.size(1), heads.size(2))
             _sum_blocks(blocks, tails[part], to_heads[part])

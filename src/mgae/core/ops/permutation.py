@@ -55,7 +55,7 @@ class Permutation:
         return self._in_chunks(places, list(enumerate(self.shifts)))
 
     def inverse(self, things: Tensor) -> Tensor:
-        """Return the place of each of ``things`` [n]."""
+        """Return the new index of each of ``things`` [n]."""
         back = [(turn, -shift) for turn, shift in enumerate(self.shifts)]
         return self._in_chunks(things, back[::-1])
 

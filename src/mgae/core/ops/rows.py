@@ -56,7 +56,7 @@ class MultipliedOnce:
 class AlteredRows:
     """A matrix [N, F] with other rows in its places, known by its products alone.
 
-    Place i holds row ``rows[i]`` of the matrix; row N is the ``token`` [F]. A product is formed
+    Row i is row ``rows[i]`` of the matrix; row N is the ``token`` [F]. A product is formed
     for the rows as they are, and a sparse matrix is not put together anew.
     """
 

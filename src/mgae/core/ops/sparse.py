@@ -25,7 +25,7 @@ _NARROW = torch.iinfo(torch.int32).max
 class TransposedRows:
     """Where the values of some rows lie in the transpose of their matrix: CSR [columns, rows].
 
-    ``order`` gives for each value its place among the matrix's values.
+    ``order`` gives for each value its index among the matrix's values.
     """
 
     rowptr: Tensor

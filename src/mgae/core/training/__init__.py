@@ -2,7 +2,8 @@
 
 from mgae.core.training.checkpoint import CheckpointStore, Snapshot
 from mgae.core.training.device import choose_device, devices_here
-from mgae.core.training.loop import EpochRecord, Fit, fit
+from mgae.core.training.loop import Fit, fit
+from mgae.core.training.state import EpochRecord
 
 __all__ = [
     "CheckpointStore",

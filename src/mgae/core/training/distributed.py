@@ -151,6 +151,11 @@ def from_first(make: Callable[[], _T]) -> _T:
     return result
 
 
+def agreed(value: float) -> float:
+    """Return the first rank's value: ranks that differ in a last bit or a moment would part."""
+    return from_first(lambda: value)
+
+
 def once_per_machine(make: Callable[[], _T]) -> _T:
     """Return on all ranks of a machine what ``make`` gives on the first of them.
 
@@ -235,7 +240,7 @@ def copy_from_first(module: nn.Module) -> None:
 
 
 def average_norms(module: nn.Module) -> None:
-    """Average what batch norms have seen: in sampled mode each rank sees other nodes."""
+    """Average the statistics of batch norms: in sampled mode each rank sees other nodes."""
     norms = [one for one in module.modules() if isinstance(one, nn.BatchNorm1d)]
     average(buffer for one in norms for buffer in one.buffers() if buffer.is_floating_point())
 

@@ -35,7 +35,7 @@ class Number(ColumnEncoder):
     Attributes:
         scale: none, standard, robust, quantile or sparse.
         center, spread: what is taken away, and what it is divided by.
-        fill: in place of a missing number.
+        fill: what replaces a missing number.
         indicator: 1 if a second column says whether the number is missing.
         quantiles: [q], or [0] for another scale.
         comma: 1 if texts have a decimal comma.

@@ -78,8 +78,7 @@ def has_decimal_comma(texts: pa.Array) -> bool:
     plain = _bare(texts)
 
     def any_by(sign: str) -> bool:
-        found = pc.any(pc.match_substring_regex(plain, sign), min_count=0).as_py()
-        return bool(found)
+        return bool(pc.any(pc.match_substring_regex(plain, sign), min_count=0).as_py())
 
     return any_by(_COMMA_ALONE) and not any_by(_POINT_ALONE)
 

@@ -46,7 +46,7 @@ def read_tables(folder: Path) -> GraphFields:
 
 def _numbers(column: pa.ChunkedArray, ids: pa.Array) -> np.ndarray:
     """Return the rows in which these ids stand."""
-    found = pc.index_in(column.cast(pa.string()), value_set=ids)
-    if found.null_count:
+    index = pc.index_in(column.cast(pa.string()), value_set=ids)
+    if index.null_count:
         raise ValueError("an id has no features")
-    return np.asarray(found.to_numpy(), dtype=np.int64)
+    return np.asarray(index.to_numpy(), dtype=np.int64)

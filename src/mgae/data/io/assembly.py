@@ -53,6 +53,7 @@ def assemble_graph(
     on_progress("merging the edges", 0.0)
     data = merge_edges(edges, nodes, settings)
     data.name = name
+    data.edge_columns = list(edges.columns)
     if edges.sides is not None:
         data.side, data.side_names = side_of_nodes(edges, nodes), list(edges.sides)
         data.side_prefixes = None if edges.prefixes is None else list(edges.prefixes)

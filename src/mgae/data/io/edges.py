@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +28,7 @@ from mgae.data.io.edgecolumns import (
 )
 from mgae.data.io.headers import Hints, is_number, shape
 from mgae.data.io.options import InputSettings
-from mgae.data.io.tables import Table, find_column, header_notes
+from mgae.data.io.tables import Table, find_column, header_notes, open_table
 
 _SOURCES = (
     "source src from u head node1 node_1 id1 id_1 source_id src_id from_id fromnodeid from_node "
@@ -121,6 +122,19 @@ def edge_hints(settings: InputSettings) -> Hints:
     return Hints(settings.header, known, 2, chosen, encoding=settings.encoding)
 
 
+def as_columns(path: Path, settings: InputSettings, names: Sequence[str] | None) -> InputSettings:
+    """Return settings that take the columns ``names`` as the ends, if row 1 of a text has both.
+
+    So a file that joins a run may have the header of the run's own file, whatever its words are.
+    """
+    if not names or settings.source_column or settings.target_column or settings.header == "no":
+        return settings
+    source, target = names
+    chosen = settings.model_copy(update={"source_column": source, "target_column": target})
+    table = open_table(path, edge_hints(chosen), lambda stage, share: None)
+    return chosen if table.named and {source, target} <= set(table.names) else settings
+
+
 def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     """Return the edges in the rows of a table.
 
@@ -146,7 +160,7 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     notes = _ignored_notes(table.where, ignored)
     notes += header_notes(table)
     if settings.header == "auto" and not table.named:
-        notes += _doubtful_first_row(table.where, ids)
+        notes += doubtful_first_row(table.where, ids)
     if (source, target, len(table.names)) == (0, 1, 3) and not table.named:
         notes += _likely_types(table, ids)
     weights = None if weight is None else weights_of(by_number[weight], table)
@@ -361,7 +375,7 @@ def _likely_types(table: Table, ids: Ids) -> list[str]:
     ]
 
 
-def _doubtful_first_row(where: str, ids: Ids) -> list[str]:
+def doubtful_first_row(where: str, ids: Ids) -> list[str]:
     """Return a note if row 1 may be a header of unusual names: texts that no other row has."""
     ends = [int(codes[0]) for codes in ids.codes if len(codes) > 1]
     texts = [ids.texts[end].as_py() for end in ends]

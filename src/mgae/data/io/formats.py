@@ -53,6 +53,12 @@ def edges_of_file(path: Path, settings: InputSettings, on_progress: OnProgress) 
     return edges_of_matrix(graph, str(path), settings)
 
 
+def is_table(path: Path) -> bool:
+    """Return whether a file is read as a table, by its ending."""
+    ending = Path(path.name.lower().removesuffix(".gz")).suffix
+    return ending != ".mtx" and ending not in _FORMATS
+
+
 def edges_of_networkx(graph: nx.Graph[Any], where: str, settings: InputSettings) -> EdgeList:
     """Return the edges of a networkx graph, with ``weight`` or the attribute that is set for it.
 

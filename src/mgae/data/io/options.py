@@ -70,7 +70,7 @@ class InputSettings(Settings):
         description="whether source and target are two sides; auto: if no id is in both columns",
     )
     encoding: str | None = Field(
-        None, description="of files that are not UTF-8, such as windows-1252; UTF-16 is found"
+        None, description="of files that are not UTF-8, such as windows-1252; UTF-16 is detected"
     )
     header: Literal["auto", "yes", "no"] = Field("auto", description="whether row 1 holds names")
     missing: Literal["refuse", "zero", "mean"] = Field(

@@ -56,7 +56,7 @@ def with_known_negatives(
 ) -> LinkSplit:
     """Divide known negatives [2, k] as the edges are, and put them into the three parts.
 
-    ``ratios`` of them go to validation and test, in place of as many random negatives there; the
+    ``ratios`` of them go to validation and test, instead of as many random negatives there; the
     others are what `mgae.core.negatives.InformedSampler` trains on.
     """
     known = known[:, torch.randperm(known.size(1), generator=generator)]

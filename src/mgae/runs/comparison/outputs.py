@@ -23,7 +23,7 @@ from mgae.runs.texttables import csv_text, markdown_table
 
 MEMORY_NOTE = (
     "s: seconds of a run, evaluation included. MiB: the most resident memory of a run above what "
-    "the process held when it began."
+    "the process had when it began."
 )
 
 

@@ -77,8 +77,8 @@ def compare(
     rows: dict[int, Row] = {}
     calls = [(config, folder, opened, observer if jobs == 1 else None) for config in configs]
     observer.on_cell(configs[0].method.kind, 0, len(configs))
-    for place, row in as_they_come(_row, calls, jobs):
-        rows[place] = row
+    for index, row in as_they_come(_row, calls, jobs):
+        rows[index] = row
         comparison = Comparison(tuple(rows[number] for number in sorted(rows)), folder)
         write(comparison)
         if len(rows) < len(configs):

@@ -26,7 +26,7 @@ FIRST_SEARCH_SEED = 100  # tables have lower ones
 class Published(BaseModel):
     """Figures as printed: by metric the mean and the standard deviation, in percent.
 
-    ``instead`` is what is printed in place of figures: "OOM", out of memory.
+    ``instead`` is what is printed instead of figures: "OOM", out of memory.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,7 @@ def _picture(trials: list[dict[str, Any]], importances: dict[str, float], metric
         left.text(0.5, 0.5, "too few finished trials", ha="center", transform=left.transAxes)
     done = [one for one in trials if one["value"] is not None and one["state"] == "complete"]
     numbers, values = [one["number"] for one in done], [one["value"] for one in done]
-    best = [max(values[: place + 1]) for place in range(len(values))]
+    best = list(accumulate(values, max))
     right.plot(numbers, values, "o", color=_PALE, markersize=5, label="a trial")
     right.plot(numbers, best, color=_COLOR, label="best so far")
     right.set(xlabel="trial", ylabel=f"validation {metric}", title="score of each trial")

@@ -94,15 +94,15 @@ class Space:
 
     def params_in(self, settings: Mapping[str, Any]) -> dict[str, Any] | None:
         """Return what whole settings have for every path; None if a value is not in the space."""
-        found = {}
+        entries = {}
         for path, one in self.of.items():
             value: Any = settings
             for key in path.split("."):
                 value = value.get(key) if isinstance(value, Mapping) else None
             if not one.holds(value):
                 return None
-            found[path] = value
-        return found
+            entries[path] = value
+        return entries
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -121,21 +121,21 @@ def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _entries(table: Mapping[str, Any], before: str = "") -> list[tuple[str, Choice | Range]]:
-    found: list[tuple[str, Choice | Range]] = []
+    entries: list[tuple[str, Choice | Range]] = []
     for key, value in table.items():
         path = f"{before}{key}"
         if isinstance(value, list) and value:
-            found.append((path, Choice(tuple(value))))
+            entries.append((path, Choice(tuple(value))))
         elif isinstance(value, Mapping) and {"low", "high"} & value.keys():
-            found.append((path, _range(path, value)))
+            entries.append((path, _range(path, value)))
         elif isinstance(value, Mapping) and not set(value) & set(_KEYS):
-            found += _entries(value, f"{path}.")
+            entries += _entries(value, f"{path}.")
         else:
             raise ConfigError(
                 f"{path} must be a list of values or {{low, high}} with log or step, "
                 f"got {shown(value)}"
             )
-    return found
+    return entries
 
 
 def _range(path: str, value: Mapping[str, Any]) -> Range:

@@ -16,7 +16,7 @@ import torch
 from torch_geometric.data import Data
 
 from mgae.core.errors import ConfigError, MGAEError, RunDirectoryError, UnsupportedError
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import write_json
 from mgae.data.columns.choices import FeatureSettings
 from mgae.data.io.options import InputSettings
@@ -40,7 +40,7 @@ _STARTUP, _WARMUP = 5, 10  # trials and epochs before which none is given up
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep has found.
+    """The result of a sweep.
 
     Attributes:
         folder: where the study, the best settings and the picture are.

@@ -32,8 +32,8 @@ class MLflow(Tracker):
         if known is not None and self._resumes(known):
             return
         experiment = os.environ.get("MLFLOW_EXPERIMENT_NAME", "mgae")
-        found = self._client.get_experiment_by_name(experiment)
-        number = found.experiment_id if found else self._client.create_experiment(experiment)
+        existing = self._client.get_experiment_by_name(experiment)
+        number = existing.experiment_id if existing else self._client.create_experiment(experiment)
         tags = {
             "mgae.version": __version__,
             "mgae.directory": str(folder.resolve() if folder else ""),

@@ -21,7 +21,7 @@ class TensorBoard(Tracker):
     _settings: dict[str, Any]
 
     def begin(self, name: str, settings: Mapping[str, Any], folder: Path | None) -> None:
-        """Open a new event file; a resumed run is told its epochs again and writes them anew."""
+        """Open a new event file; a resumed run reports its epochs again, which are written anew."""
         if folder is None:
             raise UnsupportedError("TensorBoard writes into the run directory: give out")
         shutil.rmtree(folder / "tensorboard", ignore_errors=True)

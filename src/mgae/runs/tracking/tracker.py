@@ -10,7 +10,7 @@ from typing import Any
 
 from mgae.core.errors import UnsupportedError
 from mgae.core.training import distributed
-from mgae.core.training.loop import EpochRecord
+from mgae.core.training.state import EpochRecord
 from mgae.data.atomic import write_text
 from mgae.registry import TRACKERS
 from mgae.runs.config import RunConfig
@@ -22,7 +22,7 @@ from mgae.runs.results import RunResult, SeedResult
 class Tracker(Observer):
     """Writes each run of a training to a tool; a subclass has the four methods that are abstract.
 
-    A run that is resumed is told all its epochs again, so that ``begin`` should go on with what
+    A run that is resumed reports all its epochs again, so that ``begin`` should go on with what
     it began before; `remembered` helps with that.
 
     Attributes:

@@ -71,10 +71,10 @@ def _add_lookups(router: APIRouter) -> None:
         return served.info
 
     @router.get("/nodes", summary="Find nodes by a part of their id or title")
-    def _find(served: Asked, query: Text = "", limit: Some = 10) -> shapes.Found:
+    def _find(served: Asked, query: Text = "", limit: Some = 10) -> shapes.Matches:
         predictor = served.predictor
-        found = predictor.find(query, limit)
-        return shapes.Found(query=query, nodes=found, titles=list(map(predictor.title, found)))
+        nodes = predictor.find(query, limit)
+        return shapes.Matches(query=query, nodes=nodes, titles=list(map(predictor.title, nodes)))
 
     @router.get("/nodes/{id}", summary="A node and its neighbors")
     def _node(served: Asked, id: Id, limit: Most = 100) -> shapes.Node:

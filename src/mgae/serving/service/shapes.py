@@ -118,7 +118,7 @@ class Served(BaseModel):
     runs: list[Run]
 
 
-class Found(BaseModel):
+class Matches(BaseModel):
     """Nodes whose id or title begins with the query or contains it."""
 
     query: str

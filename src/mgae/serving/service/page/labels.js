@@ -5,17 +5,17 @@ const DIRECTIONS = [[0, -1], [0, 1], [1, 0], [-1, 0], [1, -1], [-1, -1], [1, 1],
 
 // Each wanted name has its dot (x, y, radius) and its size (width, height); the first ones matter
 // most. Those with room come back with left and top; `taken` are boxes that leave none.
-export function place(wanted, dots, taken, width, height) {
-  const placed = [];
+export function arrange(wanted, dots, taken, width, height) {
+  const arranged = [];
   for (const [n, name] of wanted.entries()) {
     const ways = [1, 2.5].flatMap((far) => DIRECTIONS.map((way) => beside(name, way, far * GAP)));
     const inside = ways.filter((box) => box.left >= 4 && box.top >= 4
       && box.left + box.width <= width - 4 && box.top + box.height <= height - 4);
-    const free = inside.find((box) => ![...taken, ...placed].some((other) => meet(box, other)) && !dots.some((dot) => covers(box, dot)));
-    if (free) placed.push({ ...name, ...free });
-    else if (n === 0 && inside.length) placed.push({ ...name, ...least(inside, dots, name) });
+    const free = inside.find((box) => ![...taken, ...arranged].some((other) => meet(box, other)) && !dots.some((dot) => covers(box, dot)));
+    if (free) arranged.push({ ...name, ...free });
+    else if (n === 0 && inside.length) arranged.push({ ...name, ...least(inside, dots, name) });
   }
-  return placed;
+  return arranged;
 }
 
 function beside({ x, y, radius, width, height }, [right, below], gap) {

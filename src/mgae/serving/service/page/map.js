@@ -1,7 +1,7 @@
 // The map: dots on a canvas, with the chosen one, what it is tied to, and names.
 import { Dots } from "./dots.js";
 import { listen } from "./gestures.js";
-import { place } from "./labels.js";
+import { arrange } from "./labels.js";
 import { Looks, OTHER } from "./looks.js";
 
 const SCALE = 65535;
@@ -15,7 +15,7 @@ const MOST_NAMED = 12;
 export class NodeMap {
   constructor(canvas, tip, pick) {
     Object.assign(this, { canvas, tip, pick, context: canvas.getContext("2d") });
-    Object.assign(this, { count: 0, places: new Map(), view: { x: 0.5, y: 0.5, zoom: 1 } });
+    Object.assign(this, { count: 0, indices: new Map(), view: { x: 0.5, y: 0.5, zoom: 1 } });
     Object.assign(this, { names: [], filter: new Set(), frames: 0, labels: [] });
     this.choose(-1, null);
     this.hovered = -1;
@@ -30,7 +30,7 @@ export class NodeMap {
     this.count = data.nodes.length;
     this.x = Float32Array.from(data.x, (value) => value / SCALE);
     this.y = Float32Array.from(data.y, (value) => 1 - value / SCALE);
-    this.places = new Map(data.nodes.map((id, n) => [String(id), n]));
+    this.indices = new Map(data.nodes.map((id, n) => [String(id), n]));
     this.cells = Array.from({ length: CELLS * CELLS }, () => []);
     for (let n = 0; n < this.count; n++) this.cells[this.cell(this.x[n], this.y[n])].push(n);
     this.dots = new Dots(this.canvas.previousElementSibling, this.x, this.y);
@@ -55,8 +55,8 @@ export class NodeMap {
     return !this.filter.size || this.filter.has(group);
   }
 
-  place(id) {
-    return this.places.get(String(id)) ?? -1;
+  indexOf(id) {
+    return this.indices.get(String(id)) ?? -1;
   }
 
   title(n) {
@@ -71,17 +71,17 @@ export class NodeMap {
   }
 
   group(id) {
-    return this.groups?.[this.place(id)] ?? OTHER;
+    return this.groups?.[this.indexOf(id)] ?? OTHER;
   }
 
   groupName(id) {
-    return this.names[this.group(id)] ?? (this.place(id) < 0 ? "" : "other");
+    return this.names[this.group(id)] ?? (this.indexOf(id) < 0 ? "" : "other");
   }
 
   // What is chosen, and what it is tied to; the view moves only if some of it is out of sight.
   // Of a pair the other end is one of the links, and the neighbors are tied to both.
   select(id, neighbors = [], links = [], other = null) {
-    const n = id === null ? -1 : this.place(id);
+    const n = id === null ? -1 : this.indexOf(id);
     this.choose(n, n < 0 ? null : [this.x[n], this.y[n]], neighbors, links, other);
     if (n >= 0) this.reveal(n);
     this.draw();
@@ -97,11 +97,11 @@ export class NodeMap {
 
   choose(selected, center, neighbors = [], links = [], other = null) {
     Object.assign(this, { selected, center, neighbors: this.known(neighbors), links: this.known(links) });
-    this.other = other === null ? -1 : this.place(other);
+    this.other = other === null ? -1 : this.indexOf(other);
   }
 
   known(ids) {
-    return ids.map((id) => this.place(id)).filter((n) => n >= 0);
+    return ids.map((id) => this.indexOf(id)).filter((n) => n >= 0);
   }
 
   reveal(n) {
@@ -235,7 +235,7 @@ export class NodeMap {
     ];
     const named = marked.filter(({ n }, first) => first === 0 || ties.slice(0, 2 * MOST_NAMED).includes(n));
     const wanted = named.map((one, first) => this.measured(one, first === 0));
-    this.labels = place(wanted, marked, this.overlays, this.width, this.height);
+    this.labels = arrange(wanted, marked, this.overlays, this.width, this.height);
     for (const label of this.labels) this.write(label);
   }
 

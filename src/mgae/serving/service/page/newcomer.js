@@ -64,8 +64,7 @@ export class NewcomerPage {
     try {
       const edges = [...this.edges.values()].map((id) => [node, id]);
       const body = { nodes: [{ node, features: cells(inputs) }], edges, k: this.k, side };
-      const [found] = (await post("/embed", body)).nodes;
-      const links = found.recommendations;
+      const links = (await post("/embed", body)).nodes[0].recommendations;
       const list = new NodeList(this.map, {
         title: "Recommended links", name: "recommended", path: null, nothing: "There is nothing to recommend.",
         file: `recommended-${node}`, columns: columnsOf(links), rows: links.map(linkRow), k: this.k,

@@ -34,7 +34,7 @@ export class NodePage {
 
   get children() {
     const { node, map } = this;
-    const shown = map.place(node.node) >= 0;
+    const shown = map.indexOf(node.node) >= 0;
     const facts = Object.entries(node.attributes).map(([name, value]) => `${name}: ${value}`);
     // The id, which is the key, where the heading has the title.
     if (node.title) facts.unshift(String(node.node));
@@ -55,7 +55,7 @@ export class NodePage {
 
   group() {
     const { map, node: { node } } = this;
-    if (map.place(node) < 0) return [];
+    if (map.indexOf(node) < 0) return [];
     return [swatch(map.group(node), node), element("span", { "data-group-of": node }, map.groupName(node)), " · "];
   }
 
@@ -81,7 +81,7 @@ export class NodePage {
     const precision = this.recommended.rank_precision;
     if (!precision.length || columnsOf(this.recommended.recommendations).length < 2) return null;
     const last = precision.length;
-    const text = `Probability: that the two are joined in truth, if a tenth of the edges is missing from the graph. Of all nodes’ first links ${percent(precision[0])} are then missing edges${last > 1 ? `, at rank ${last} ${percent(precision[last - 1])}` : ""}.`;
+    const text = `Probability: that the link is a missing edge, if a tenth of the graph’s edges are missing. Of all nodes’ links at rank 1, ${percent(precision[0])} are then missing edges${last > 1 ? `; at rank ${last}, ${percent(precision[last - 1])}` : ""}.`;
     return element("p", { class: "soft small" }, text);
   }
 

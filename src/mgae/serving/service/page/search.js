@@ -6,7 +6,7 @@ const WAIT = 100;
 export class Search {
   // `choose` gets the id, and the title if the node was chosen from the suggestions.
   constructor(input, list, choose) {
-    Object.assign(this, { input, list, choose, found: [], titles: [], active: -1, asked: null });
+    Object.assign(this, { input, list, choose, matches: [], titles: [], active: -1, asked: null });
     input.addEventListener("input", () => this.later());
     input.addEventListener("focus", () => input.value && this.later());
     input.addEventListener("keydown", (event) => this.key(event));
@@ -35,7 +35,7 @@ export class Search {
   }
 
   show(nodes, titles) {
-    Object.assign(this, { found: nodes, titles });
+    Object.assign(this, { matches: nodes, titles });
     this.active = nodes.length ? 0 : -1;
     if (!nodes.length) return this.say("No node has that in its id or title.");
     const option = (n) => ({ role: "option", id: `${this.list.id}-${n}` });
@@ -44,7 +44,7 @@ export class Search {
   }
 
   say(text) {
-    this.found = [];
+    this.matches = [];
     this.active = -1;
     this.list.replaceChildren(element("li", { class: "none", role: "option", "aria-disabled": "true" }, text));
     this.open();
@@ -74,23 +74,23 @@ export class Search {
 
   key(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && this.found.length) {
+    if (step && this.matches.length) {
       if (this.list.hidden) this.open();
-      else this.active = (this.active + step + this.found.length) % this.found.length;
+      else this.active = (this.active + step + this.matches.length) % this.matches.length;
       this.mark();
       event.preventDefault();
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (this.list.hidden || this.active < 0) this.take(this.input.value.trim(), null);
-      else this.take(this.found[this.active], this.titles[this.active]);
+      else this.take(this.matches[this.active], this.titles[this.active]);
     } else if (event.key === "Escape") {
       this.close();
     }
   }
 
   click(event) {
-    const place = [...this.list.children].indexOf(event.target.closest("li"));
-    if (this.found[place] !== undefined) this.take(this.found[place], this.titles[place]);
+    const index = [...this.list.children].indexOf(event.target.closest("li"));
+    if (this.matches[index] !== undefined) this.take(this.matches[index], this.titles[index]);
   }
 
   take(id, title) {

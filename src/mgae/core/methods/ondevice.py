@@ -19,7 +19,7 @@ def device_of(method: Method) -> torch.device:
 
 def on_device(method: Method, device: torch.device) -> Method:
     """Move a method, and return what can be asked about it from the CPU; there, it is itself."""
-    method.place(device)
+    method.move_to(device)
     return method if device == CPU or method.stays_on_cpu else OnDevice(method, device)
 
 
