@@ -18,8 +18,8 @@ from mgae.registry import METHODS
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig
 from mgae.runs.layering import merge
-from mgae.runs.pipeline import LEARNING_FROM_ALL
 from mgae.runs.presets import paper_config
+from mgae.runs.seeds import LEARNING_FROM_ALL
 from mgae.serving import Predictor
 
 Kind = Literal["ours", "ablation", "heuristic", "peer"]

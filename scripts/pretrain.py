@@ -20,9 +20,10 @@ from safetensors.torch import save_file
 from scripts.pretraingraphs import PLANETOID, Source, sources
 from torch import Tensor
 
+from mgae.core.evidence.folds import Contests, FoldedEvidence
 from mgae.core.evidence.shipped import FILE
 from mgae.core.evidence.structure import column_names
-from mgae.core.methods.evidencemodel import Contests, EvidenceModel, FoldedEvidence
+from mgae.core.methods.evidencemodel import EvidenceModel
 from mgae.core.seeding import Generators, drawn_from
 from mgae.version import __version__
 

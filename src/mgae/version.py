@@ -1,3 +1,3 @@
-"""The one place that states the version."""
+"""The version, stated here alone."""
 
 __version__ = "0.2.0"

@@ -24,7 +24,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = ["--set", "train.epochs=2", "--set", "evaluation.heuristics=[]", *SMALL]
     done = mgae("train", "cora", *settings, "--out", "run", cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "to look at: run/report.html" in done.stdout
+    assert "report: run/report.html" in done.stdout
     return folder / "run"
 
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from mgae.core import EvidenceModel, Generators, MessageGraph, fit
 from mgae.core.evidence import Evidence, FeatureViews
+from mgae.core.evidence.folds import FoldedEvidence, hideable, uniform_pairs
 from mgae.core.evidence.structure import KATZ_TERMS, STEPS
-from mgae.core.methods.evidencemodel import FoldedEvidence, hideable, uniform_pairs
 from mgae.evaluation.metrics import auc
 from tests.conftest import toy_graph
 

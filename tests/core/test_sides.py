@@ -10,9 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import UnsupportedError
+from mgae.core.evidence.folds import uniform_pairs
 from mgae.core.graph import MessageGraph
 from mgae.core.losses import BCE, BPR, FullSoftmax
-from mgae.core.methods.evidencemodel import uniform_pairs
 from mgae.core.methods.heuristics import CommonNeighbors
 from mgae.core.negatives import NegativeSampler
 from mgae.data import checked

@@ -46,7 +46,7 @@ class Faults:
         patch.setattr(atomic.pq, "write_table", self.wrapped(atomic.pq.write_table))
         patch.setattr(Path, "write_text", self.wrapped(Path.write_text))
         patch.setattr(Path, "touch", self.wrapped(Path.touch))
-        patch.setattr("mgae.runs.pipeline.write_record", self.wrapped(_write_record()))
+        patch.setattr("mgae.runs.seeds.write_record", self.wrapped(_write_record()))
 
     def wrapped(self, call: Callable[..., Any], tensors: bool = False) -> Callable[..., Any]:
         def counted(*args: Any, **named: Any) -> Any:

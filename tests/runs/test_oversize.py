@@ -61,7 +61,7 @@ def test_oversize_settings_are_one_line(settings: dict[str, Any]) -> None:
 
 
 def test_many_runs_begin_at_once() -> None:
-    from mgae.runs.pipeline import seed_configs
+    from mgae.runs.seeds import seed_configs
 
     assert [one.seed for one in seed_configs(RunConfig(runs=10_000))][-1] == 9_999
 

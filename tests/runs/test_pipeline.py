@@ -371,7 +371,7 @@ def test_a_training_that_its_patience_ended_at_once_is_told() -> None:
     assert trained == best + 1
     assert notes.notes[1:] == [
         f"seed 0: epoch {best} of {trained} was the best, a model close to its start; "
-        "train.patience=50 in place of 1 may find a better one"
+        "train.patience=50 instead of 1 may find a better one"
     ]
     run(config(train={"epochs": 3, "patience": 50}), data(), observer=whole)
     assert len(whole.notes) == 1, "all of its epochs were trained"

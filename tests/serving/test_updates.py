@@ -142,7 +142,9 @@ def test_what_cannot_join_is_refused(trained: Path, tmp_path: Path) -> None:
     table = {"hidden_channels": 8, "inputs": "table"}
     run(config(encoder=table), data(), tmp_path / "table")
     learned = Predictor.load(tmp_path / "table")
-    with pytest.raises(UnsupportedError, match=r"learned a table.*train on a graph with features"):
+    with pytest.raises(
+        UnsupportedError, match=r"learned an embedding table.*train on a graph with features"
+    ):
         learned.updated([("node 0", "new")])
     missing = next(n for n in learned.node_ids[2:] if n not in learned.neighbors("node 0"))
     more = learned.updated([("node 0", missing)])

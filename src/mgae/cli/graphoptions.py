@@ -27,9 +27,9 @@ def _texts(name: str, help_: str) -> Any:
 
 # By the name of the setting in the section input.
 _OPTIONS = {
-    "features": _text("A table with a row of features per node.", "FILE"),
-    "labels": _text("A table with a label per node.", "FILE"),
-    "nodes": _text("A table with a title per node, which is shown for its id.", "FILE"),
+    "features": _text("A file with a row of features per node.", "FILE"),
+    "labels": _text("A file with a label per node.", "FILE"),
+    "nodes": _text("A file with a title per node, which is shown for its id.", "FILE"),
     "title_column": _text("The titles in --nodes; a name or a number."),
     "attributes": _texts("attributes", "A column of --nodes to show too; repeat."),
     "source_column": _text("The edges' source; a name or a number from 1."),

@@ -15,7 +15,7 @@ from mgae.cli.graphoptions import graph_options
 @graph_options("source_column", "target_column", "weight_column", "weights", "bipartite")
 def prepare(
     edges: Annotated[
-        list[Path], typer.Argument(help="Tables of edges: Parquet, Feather, CSV, TSV; also gzip.")
+        list[Path], typer.Argument(help="Files of edges: Parquet, Feather, CSV, TSV; also gzip.")
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="A folder that does not exist yet.")],
     *,
@@ -26,7 +26,7 @@ def prepare(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make a graph of tables that do not fit into memory, for train, inspect and recommend.
+    """Make a graph of files that do not fit into memory, for train, inspect and recommend.
 
     Ids are numbered, repeated edges merged and all edges sorted, in files. Memory follows the
     number of nodes, not that of the edges.

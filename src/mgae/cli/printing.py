@@ -188,5 +188,5 @@ def _remarks(result: RunResult, paper: Published | None) -> list[str]:
     if result.directory is not None:
         lines.append(f"run directory: {result.directory}")
         if (report := result.directory / "report.html").exists():
-            lines.append(f"to look at: {report}")
+            lines.append(f"report: {report}")
     return lines

@@ -22,7 +22,7 @@ from mgae.cli.predictors import is_graph, load_or_open
 def score(
     run: RunOrGraph,
     pairs: Annotated[
-        Path, typer.Argument(help="A table with a pair of ids in each row; -: standard input.")
+        Path, typer.Argument(help="A file with a pair of ids in each row; -: standard input.")
     ],
     out: RowsOut = None,
     unknown: Annotated[

@@ -19,7 +19,7 @@ from mgae.cli.graphoptions import graph_options
 )
 def update(
     run: Run,
-    edges: Annotated[Path, typer.Argument(help="A table of new edges, also of new nodes.")],
+    edges: Annotated[Path, typer.Argument(help="A file of new edges, also of new nodes.")],
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="A new run directory. \\[default: RUN is replaced]"),

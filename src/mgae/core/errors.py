@@ -127,7 +127,7 @@ def hint(name: str, known: Iterable[str]) -> str:
 def _slips(typed: str, meant: str) -> float:
     """Return how many slips of the fingers lead from one name to another.
 
-    A letter more, less or wrong is one slip, two neighbors that changed places half of one.
+    A letter more, less or wrong is one slip, two neighbors that are swapped half of one.
 
     >>> _slips("gnc", "gcn"), _slips("gnc", "gin"), _slips("mge", "mgae")
     (0.5, 2.0, 1.0)

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
+from mgae.core.ops.adjacency import Adjacency
 from mgae.core.ops.backend import bring
 from mgae.core.ops.blocks import BlockedAdjacency
-from mgae.core.ops.sparse import Adjacency, SparseMatrix
+from mgae.core.ops.sparse import SparseMatrix
 from mgae.core.sides import Sides
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ class MessageGraph:
 
     @cached_property
     def edge_keys(self) -> Tensor:
-        """``target * num_nodes + source`` of each edge: sorted, so that a pair is found fast."""
+        """``target * num_nodes + source`` of each edge: sorted, to look up pairs fast."""
         return self.edge_index[1] * self.num_nodes + self.edge_index[0]
 
     @cached_property

@@ -90,9 +90,9 @@ class NegativeSampler:
             taken = taken[self.is_taken(torch.stack([spread[taken], tails[taken]]))]
         # Heads this well joined have few free tails: list them.
         for head in spread[taken].unique():
-            places, free = taken[spread[taken] == head], self._free_tails(head)
-            chosen = torch.randint(max(1, free.numel()), places.shape, generator=generator)
-            tails[places] = free[bring(chosen, free.device)] if free.numel() else -1
+            index, free = taken[spread[taken] == head], self._free_tails(head)
+            chosen = torch.randint(max(1, free.numel()), index.shape, generator=generator)
+            tails[index] = free[bring(chosen, free.device)] if free.numel() else -1
         return tails.view(-1, count)
 
     def _free_tails(self, head: Tensor) -> Tensor:

@@ -4,7 +4,7 @@ Because the streams are apart, drawing more negatives does not change the masks,
 is resumed needs nothing but the state of each stream.
 
 Of several ranks (processes that train together) all draw the same from these streams, so that each
-knows the visible graph without being told. What is each rank's own, such as the negatives of its
+knows the visible graph without a message. What is each rank's own, such as the negatives of its
 share, comes from streams that are begun anew in every epoch: they have no state that a checkpoint
 would need, and a run may go on with another number of ranks.
 """

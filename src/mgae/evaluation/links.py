@@ -23,7 +23,7 @@ from mgae.evaluation.ranking import MOST_EDGES, candidates, ranking_figures, ran
 
 LinkMetric = Callable[[Any, Any], float]
 _HARD_HITS = (1, 10)
-HARD_METRICS = ("hard_mrr", *map("hard_hits@{}".format, _HARD_HITS))
+HARD_METRICS = ("hard_mrr", *(f"hard_hits@{k}" for k in _HARD_HITS))
 
 
 def link_metrics(hits_at: Sequence[int] = ()) -> dict[str, LinkMetric]:

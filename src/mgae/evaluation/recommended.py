@@ -2,8 +2,8 @@
 
 Validation edges are hidden, and every node gets its recommendations from the others. Of the links
 of one score or rank, v turn out to be hidden edges and u do not. If M edges are missing from the
-graph, and V are hidden, then among those u are v·M/V of the missing ones: they are found as the
-hidden ones are. So v·M/V of the u links that have no edge in the graph are missing edges. How many
+graph, and V are hidden, then among those u are v·M/V of the missing ones: they turn up as the
+hidden ones do. So v·M/V of the u links that have no edge in the graph are missing edges. How many
 edges a graph lacks nobody knows, so all is said for the same case: a tenth of all edges.
 """
 

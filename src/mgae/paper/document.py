@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from mgae.core.errors import RunDirectoryError
-from mgae.paper.plan import Cell, Table
+from mgae.paper.plan import Cell, Row, Table
 from mgae.runs.cells import CellResult, config_hash, same_settings, settings_of
 from mgae.runs.folders import read_json
 from mgae.runs.presets import Published, published, remark
@@ -110,7 +110,7 @@ class _Outcome(_Stored):
 
     def paper_mean(self, metric: str) -> float | None:
         """Return the paper's mean, if it has one."""
-        return self.published.figures.get(metric, (None,))[0] if self.published else None
+        return self.published.mean(metric) if self.published else None
 
 
 class Measured(_Outcome):
@@ -313,7 +313,7 @@ def document(
     """Return all rows, with what is known of each cell."""
     rows = [
         DocumentRow(
-            **{key: getattr(row, key) for key in (*_OF_ROW, *["recipe"] * bool(row.recipe))},
+            **_about(row),
             cells={
                 cell.dataset: _beside_paper(cell, outcomes.get((row.name, cell.dataset)))
                 for cell in cells
@@ -329,6 +329,12 @@ def document(
         columns={dataset: list(metrics) for dataset, metrics in table.columns.items()},
         rows=rows,
     )
+
+
+def _about(row: Row) -> dict[str, Any]:
+    """Return what is stored of a row; a row of the paper's has no recipe."""
+    names = (*_OF_ROW, "recipe") if row.recipe else _OF_ROW
+    return {name: getattr(row, name) for name in names}
 
 
 def _beside_paper(cell: Cell, outcome: Outcome | None) -> Outcome:

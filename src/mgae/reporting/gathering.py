@@ -15,10 +15,10 @@ from mgae.evaluation.links import held_out_scores
 from mgae.reporting.scorecurves import Scored
 from mgae.reporting.stronglinks import StrongLinks, strong_links
 from mgae.runs.featureuse import message_graph
-from mgae.runs.pipeline import seed_configs
 from mgae.runs.presets import Published, published
 from mgae.runs.results import RunResult
 from mgae.runs.rundirectory import RunDirectory
+from mgae.runs.seeds import seed_configs
 from mgae.runs.trial import Trial
 from mgae.serving.maps import NodeMap, Projection
 from mgae.serving.predictor import Predictor

@@ -138,7 +138,8 @@ def _explain(
     probability: float,
     two_sided: bool,
 ) -> StrongLink:
-    head, tail = (joined.indices[slice(*joined.indptr[[end, end + 1]])] for end in pair)
+    starts = joined.indptr
+    head, tail = (joined.indices[starts[end] : starts[end + 1]] for end in pair)
     near = joined[tail].sum(axis=0).nonzero()[0] if two_sided else tail
     shared = np.intersect1d(head, near)
     fewest = shared[np.argsort(joined.indptr[shared + 1] - joined.indptr[shared], kind="stable")]

@@ -112,19 +112,19 @@ def _of_features(trial: Trial) -> Iterator[Idea]:
     if trial.graph.x is None:
         return
     if config.features.use == "never":
-        text = "the features are left out; columns that tell more of the edges may help"
+        text = "the features are left out; columns that say more about the edges may help"
         yield Idea(Advice(text, "--features FILE"))
         return
     if FeatureSignal.of(message, Generators(config.seed).fresh("features")).helps:
         return
     features = {**config.features.model_dump(exclude_none=True), "use": "never"}
-    text = "the features tell nothing of hidden training edges that the other edges do not"
+    text = "the features say nothing about hidden training edges that the other edges do not"
     advice = Advice(text, "--set features.use=never")
     yield Idea(advice, config.changed(features=features))
 
 
 def _of_the_graph(trial: Trial) -> Iterator[Idea]:
-    """Yield what the graph, as it was read and divided, leaves to wish for."""
+    """Yield what to change in how the graph is read and divided."""
     config, split, message = trial.config, trial.split, trial.message
     if _looks_bipartite(message):
         text = "no edge joins two nodes of one side, as in a bipartite graph"
@@ -137,7 +137,7 @@ def _of_the_graph(trial: Trial) -> Iterator[Idea]:
         text = f"only {counted(validated, 'validation edge')} to choose epoch and weights by"
         yield Idea(Advice(text, f"--set split.val_ratio={_WIDER_VALIDATION}"))
     if tested < _FEW_TO_TELL and config.split.seed != "run":
-        text = f"only {counted(tested, 'test edge')} to tell methods apart: more splits tell more"
+        text = f"only {counted(tested, 'test edge')} to compare methods by: use several splits"
         yield Idea(Advice(text, "--runs 5 --set split.seed=run"))
     edges, nodes = message.pairs.size(1), message.num_nodes
     if edges < nodes:

@@ -39,9 +39,10 @@ from mgae.runs.config import RunConfig
 from mgae.runs.folders import read_json
 from mgae.runs.observer import Observer
 from mgae.runs.peakmemory import PeakMemory
-from mgae.runs.pipeline import evaluate, resume, run_opened, seed_configs
+from mgae.runs.pipeline import evaluate, resume, run_opened
 from mgae.runs.results import RunResult, SeedResult
 from mgae.runs.rundirectory import RunDirectory
+from mgae.runs.seeds import seed_configs
 from mgae.settings import Settings
 
 _SEEDS = {"seed", "runs"}  # two cells that differ in these alone are the same

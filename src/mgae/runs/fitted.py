@@ -14,13 +14,14 @@ from mgae.core.training.device import Device, device_again
 from mgae.core.training.loop import Fit
 from mgae.data.splits.links import LinkSplit
 from mgae.evaluation.calibration import Calibrations
+from mgae.runs.adapting import adapted
 from mgae.runs.config import RunConfig
 from mgae.runs.featureuse import message_graph
 from mgae.runs.folders import require_empty
 from mgae.runs.observer import Observer, ended
-from mgae.runs.pipeline import LEARNING_FROM_ALL, adapted
 from mgae.runs.results import RunResult, SeedResult
 from mgae.runs.rundirectory import RunDirectory, write_record
+from mgae.runs.seeds import LEARNING_FROM_ALL
 from mgae.runs.tracking.tracker import tracked
 from mgae.runs.trial import Trial
 

@@ -1,4 +1,4 @@
-"""how a run goes, and what becomes of notes and warnings."""
+"""Observers of a run: what they hear of, and what becomes of notes and warnings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Observer:
         self.on_note(text)
 
     def on_run(self, index: int, config: RunConfig) -> None:
-        """Run ``index`` begins."""
+        """Take note that run ``index`` begins."""
 
     def on_epoch(self, record: EpochRecord) -> None:
         """Take note of a finished epoch."""
@@ -95,7 +95,7 @@ def ended(observer: Observer) -> Iterator[None]:
 
 
 class Observers(Observer):
-    """Tells several observers, in turn; a function is called with the record of each epoch."""
+    """Passes events on to several observers; a function is called with each epoch's record."""
 
     def __init__(self, observers: Iterable[Observer | Callable[[EpochRecord], object]]) -> None:
         self.observers = [one if isinstance(one, Observer) else _Called(one) for one in observers]

@@ -188,10 +188,8 @@ class RunResult:
         The AUC against random pairs is high for every method; what a user of her own graph gets
         are the best few of all nodes.
         """
-        figures = [result.test for result in self.seeds[:1]]
-        figures += [
-            result.heuristics[name] for result in self.seeds[:1] for name in result.heuristics
-        ]
+        first = self.seeds[0]
+        figures = [first.test, *first.heuristics.values()]
         recalls = [name for name in self.test if name.startswith("recall@")]
         wanted = [*(recalls[:1] if self.config.is_own else ()), self.main_metric, "auc"]
         shared = [name for name in wanted if all(name in one for one in figures)]
@@ -199,13 +197,13 @@ class RunResult:
 
     @property
     def needs_advice(self) -> bool:
-        """Return whether the verdict leaves anything to wish for."""
+        """Return whether the verdict is such that advice may help."""
         verdict = self.verdict
         return verdict is not None and verdict.kind not in ("better", "alone")
 
     @property
     def advice(self) -> tuple[Advice, ...]:
-        """Return what may help, once each, if the verdict leaves anything to wish for."""
+        """Return each piece of advice once, if the verdict needs any."""
         verdict = self.verdict
         if verdict is None or not self.needs_advice:
             return ()
@@ -269,7 +267,7 @@ class RunResult:
         }
 
     def _judged(self) -> dict[str, Any]:
-        """Return what ``metrics.json`` says of the worth; of a single run its intervals too."""
+        """Return verdict and advice for ``metrics.json``; of a single run its intervals too."""
         verdict, (first, *more) = self.verdict, self.seeds
         judged: dict[str, Any] = {"verdict": None}
         if verdict is not None:
@@ -292,37 +290,8 @@ class RunResult:
         }
 
 
-@dataclass
-class _Metrics:
-    """What ``metrics.json`` has; runs of 0.1.0 say ``floors``."""
-
-    seeds: Annotated[list[int], Field(min_length=1)]
-    epochs: Annotated[list[int], Field(min_length=1)]
-    best_epochs: Annotated[list[int], Field(min_length=1)]
-    test: dict[str, Summary]
-    val: dict[str, Summary]
-    heuristics: dict[str, dict[str, Summary]] = field(default_factory=dict)
-    floors: dict[str, dict[str, Summary]] = field(default_factory=dict)
-    beside: dict[str, dict[str, Summary]] = field(default_factory=dict)
-    certainty: Certainty | None = None
-    advice: tuple[Advice, ...] = ()
-
-
-_CHECK = TypeAdapter(_Metrics)
 _VERDICT = TypeAdapter(Verdict)
 _CERTAINTY = TypeAdapter(Certainty)
-
-
-def checked_metrics(content: Any) -> dict[str, Any]:
-    """Return what `RunResult.metrics` gave, read back from a file.
-
-    Raises:
-        ValueError: if something is missing or of another type.
-    """
-    _CHECK.validate_python(content)
-    if not {"heuristics", "floors"} & content.keys():
-        raise ValueError("heuristics: Field required")
-    return dict(content)
 
 
 def heading(metric: str) -> str:
@@ -334,39 +303,9 @@ def heading(metric: str) -> str:
     return _HEADINGS.get(metric, metric.replace("_", " "))
 
 
-def seed_result(metrics: dict[str, Any], seconds: float) -> SeedResult:
-    """Return a single seed's figures, read back from its ``metrics.json``."""
-
-    def first(figures: dict[str, Any]) -> Figures:
-        return {name: summary["values"][0] for name, summary in figures.items()}
-
-    # Runs of 0.1.0 say "floors".
-    heuristics = metrics["heuristics"] if "heuristics" in metrics else metrics["floors"]
-    judged = _CHECK.validate_python(metrics)
-    return SeedResult(
-        seed=metrics["seeds"][0],
-        test=first(metrics["test"]),
-        val=first(metrics["val"]),
-        heuristics={name: first(figures) for name, figures in heuristics.items()},
-        epochs=metrics["epochs"][0],
-        best_epoch=metrics["best_epochs"][0],
-        seconds=seconds,
-        other_split=first(metrics["other_split"]) if "other_split" in metrics else None,
-        certainty=judged.certainty,
-        advice=judged.advice,
-        beside={name: first(figures) for name, figures in metrics.get("beside", {}).items()},
-    )
-
-
 def summarize(figures: Sequence[Figures]) -> dict[str, Summary]:
     """Return each metric over the runs."""
     return {name: Summary.of([run[name] for run in figures]) for name in figures[0]}
-
-
-def verdict_of(metrics: dict[str, Any]) -> Verdict | None:
-    """Return the verdict of a ``metrics.json``; older versions wrote none."""
-    given = metrics.get("verdict")
-    return None if given is None else _VERDICT.validate_python(given)
 
 
 def best_cells(rows: Sequence[Mapping[str, Summary]], columns: Sequence[str]) -> dict[str, int]:

@@ -37,7 +37,8 @@ from mgae.runs.config import RunConfig
 from mgae.runs.environment import checked_environment, environment
 from mgae.runs.folders import check_free, remove_remains, require_empty
 from mgae.runs.locking import lock_folder
-from mgae.runs.results import SeedResult, checked_metrics, seed_result, verdict_of
+from mgae.runs.metricsfile import checked_metrics, seed_result, verdict_of
+from mgae.runs.results import SeedResult
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data
@@ -57,7 +58,7 @@ _Content = TypeVar("_Content")
 class RunDirectory:
     """Files of one run, or of several seeds in folders ``seed-N`` that look just the same.
 
-    ``metrics.json`` is written last: where it stands, the run is finished. Every file is read
+    ``metrics.json`` is written last: a run that has it is finished. Every file is read
     through `_read`: its checksum first, then its content.
 
     `create` and `seed` lock the directory for as long as this object lives, so that no other
@@ -74,7 +75,7 @@ class RunDirectory:
         """Make a new directory with the configuration and the graph, locked for writing.
 
         Raises:
-            RunDirectoryError: if there is something already, or nothing can be written.
+            RunDirectoryError: if the path is taken, or cannot be written to.
         """
         check_free(path)
         made = tuple(parent for parent in path.absolute().parents if not parent.exists())
@@ -96,7 +97,11 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
-        """A directory that a run has made."""
+        """Return the directory that a run has made.
+
+        Raises:
+            RunDirectoryError: if it is none.
+        """
         if not (path / "config.toml").is_file():
             if not path.exists():
                 raise RunDirectoryError(f"{path} is not a run directory: there is no such folder")
@@ -109,7 +114,7 @@ class RunDirectory:
 
     @classmethod
     def writable(cls, path: Path) -> RunDirectory:
-        """A directory that a run has made, locked for writing."""
+        """Return the directory that a run has made, locked for writing."""
         directory = cls.open(path)
         directory._lock_for_writing()
         return directory
@@ -119,7 +124,7 @@ class RunDirectory:
         """What was run.
 
         Raises:
-            RunDirectoryError: if that cannot be read, which says nothing of the method.
+            RunDirectoryError: if that cannot be read.
         """
         self._manifest.verify("config.toml")
         try:
@@ -183,7 +188,7 @@ class RunDirectory:
         return self.create(path, config, graph)
 
     def run(self, index: int = 0) -> RunDirectory:
-        """The finished run of this number, the first being 0.
+        """Return the finished run of this number, the first being 0.
 
         Raises:
             RunDirectoryError: if there is none, or it has not come to its end.
@@ -206,16 +211,16 @@ class RunDirectory:
         shutil.copytree(self.path, path, ignore=leave_out, dirs_exist_ok=True)
 
     def graph(self) -> Data:
-        """The graph that was trained on."""
+        """Return the graph that was trained on."""
         return as_data(self.graph_fields())
 
     def graph_fields(self) -> Data | GraphFields:
-        """The same without loading PyG."""
+        """Return the same without loading PyG."""
         self._manifest.verify_folder("graph/")
         return stored_fields(self.path / "graph")
 
     def write_split(self, split: LinkSplit) -> None:
-        """Which edges are held out, and the negatives."""
+        """Write which edges are held out, and the negatives."""
         write_tensors(self.path / "split.safetensors", split.tensors())
 
     def split(self, graph: Data, message: MessageGraph) -> LinkSplit:
@@ -253,7 +258,7 @@ class RunDirectory:
         self._read(name, load)
 
     def history(self) -> TextIO:
-        """A stream for one line of JSON per epoch."""
+        """Open a stream for one line of JSON per epoch."""
         return (self.path / "history.jsonl").open("w", encoding="utf-8")
 
     def epochs(self) -> list[EpochRecord]:
@@ -268,7 +273,7 @@ class RunDirectory:
         return self._read("history.jsonl", parse)
 
     def metrics(self) -> dict[str, Any]:
-        """The result as it was written."""
+        """Return the result as it was written."""
         return self._read("metrics.json", lambda path: checked_metrics(_json(path)))
 
     @property
@@ -284,24 +289,24 @@ class RunDirectory:
         return measured[0]["mean"] if measured else None
 
     def environment(self) -> dict[str, Any]:
-        """Where and how long."""
+        """Return where the run was computed, and how long it took."""
         return self._read("environment.json", lambda path: checked_environment(_json(path)))
 
     def seed_result(self) -> SeedResult:
-        """The figures of a single seed."""
+        """Return the figures of a single seed."""
         metrics, seconds = self.metrics(), self.environment()["seconds"]
         return self._read("metrics.json", lambda path: seed_result(metrics, seconds[0]))
 
     def write_model(self, weights: dict[str, Tensor]) -> None:
-        """The best epoch's weights."""
+        """Write the best epoch's weights."""
         write_tensors(self.path / "model.safetensors", weights)
 
     def write_final_model(self, weights: dict[str, Tensor]) -> None:
-        """What was learned from all edges: it is served, and never measured."""
+        """Write the weights learned from all edges: they are served, and never measured."""
         write_tensors(self.path / _FINAL, weights)
 
     def write_calibrations(self, calibrations: Calibrations | None) -> None:
-        """What scores mean; null without validation edges."""
+        """Write what scores mean; null without validation edges."""
         write_json(self.path / _CALIBRATION, None if calibrations is None else asdict(calibrations))
 
     @property
@@ -310,21 +315,21 @@ class RunDirectory:
         return (self.path / _CALIBRATION).exists() or _CALIBRATION in self._manifest.sums
 
     def calibrations(self) -> Calibrations | None:
-        """What scores mean, as it was written."""
+        """Return what scores mean, as it was written."""
         return self._read(_CALIBRATION, lambda path: _CALIBRATIONS.validate_python(_json(path)))
 
     def updates(self) -> list[dict[str, Any]]:
-        """What joined the graph after training, each update as it was written; the last is last."""
+        """Return what joined the graph after training, the updates as written, in order."""
         if not (self.path / _UPDATES).exists():
             return []
         return self._read(_UPDATES, lambda path: _UPDATES_FORM.validate_python(_json(path)))
 
     def write_updates(self, updates: list[dict[str, Any]]) -> None:
-        """Write down what has joined the graph after training."""
+        """Write what has joined the graph after training."""
         write_json(self.path / _UPDATES, updates)
 
     def write_embeddings(self, graph: Data, embeddings: Tensor) -> None:
-        """The embeddings under the user's own ids."""
+        """Write the embeddings under the user's own ids."""
         write_embeddings(self.path / "embeddings.parquet", graph.node_ids, embeddings)
 
     def write_result(
@@ -334,7 +339,7 @@ class RunDirectory:
         seconds: list[float],
         device: str = "cpu",
     ) -> None:
-        """The environment, then the metrics: those hold nothing that differs between two runs."""
+        """Write the environment, then the metrics, which are the same for the same seed."""
         write_json(self.path / "environment.json", environment(seeds, seconds, device))
         text = json_text(metrics)
         manifest.finish(self.path, text)
@@ -362,7 +367,7 @@ class RunDirectory:
 
 
 def write_record(stream: TextIO, record: EpochRecord) -> None:
-    """One line of the history, visible at once."""
+    """Write one line of the history, visible at once."""
     stream.write(json.dumps(asdict(record)) + "\n")
     stream.flush()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -163,12 +163,6 @@ class Trial:
             self.split.message,
             epochs=train.epochs,
             patience=train.patience,
-            learning_rate=train.learning_rate,
-            weight_decay=train.weight_decay,
-            clip=train.clip,
-            max_steps=train.max_steps,
-            average=train.average,
-            schedule=train.schedule,
             budget=self._first_budget,
             eval_every=train.eval_every,
             validate=validator(
@@ -181,6 +175,7 @@ class Trial:
             generators=self.generators,
             checkpoints=checkpoints,
             on_epoch=on_epoch,
+            **self._rates,
         )
         self.asked.settle(self.split.message, *self.split.asked("val", self.method.typed))
         distributed.copy_from_first(self.method)
@@ -206,14 +201,15 @@ class Trial:
             before,
             Generators(self.config.seed),
             checkpoints,
-            learning_rate=train.learning_rate,
-            weight_decay=train.weight_decay,
-            clip=train.clip,
-            max_steps=train.max_steps,
-            average=train.average,
-            schedule=train.schedule,
             budget=train.budget and max(0.0, train.budget - before.seconds),
+            **self._rates,
         )
+
+    @property
+    def _rates(self) -> dict[str, Any]:
+        """The settings that `fit` and `fit_again` share."""
+        shared = {"learning_rate", "weight_decay", "clip", "max_steps", "average", "schedule"}
+        return self.config.train.model_dump(include=shared)
 
     def calibrating(self) -> Calibrating | None:
         """Measure, before `fit_again`, what scores mean; None without validation edges."""

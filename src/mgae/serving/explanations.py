@@ -127,9 +127,8 @@ class Explainer:
         return Named(self.nodes.ids[number], self.nodes.title(number), cosine)
 
     def _neighbors(self, number: int) -> np.ndarray:
-        neighbors: np.ndarray = self.joined.indices[
-            slice(*self.joined.indptr[[number, number + 1]])
-        ]
+        start, end = self.joined.indptr[number : number + 2]
+        neighbors: np.ndarray = self.joined.indices[start:end]
         return neighbors
 
     def _common(self, head: int, tail: int) -> list[int]:

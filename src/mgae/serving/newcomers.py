@@ -37,8 +37,8 @@ def require_inductive(method: Method) -> None:
     """
     if not method.inductive:
         raise UnsupportedError(
-            "this model has learned a table with a row for each node of its graph, so it "
-            "cannot embed others: train on a graph with features (encoder.inputs = 'features')"
+            "this model has learned an embedding table of its graph's nodes, so it cannot embed "
+            "others: train on a graph with features (encoder.inputs = 'features')"
         )
 
 

@@ -211,7 +211,7 @@ class Predictor(Recommender):
             features: of the new nodes, as `embed_new` takes them, where the model reads features.
 
         Raises:
-            UnsupportedError: if nodes are new and the model has learned a table of its own nodes.
+            UnsupportedError: if nodes are new, and the model has an embedding table of its own.
         """
         new = edges if isinstance(edges, NewEdges) else NewEdges.of(self.nodes, edges)
         if new.ids:

@@ -111,23 +111,21 @@ def _updated(
 def _write(old: RunDirectory, fresh: Path, after: Predictor, on_stage: Any) -> None:
     """Copy a run with another graph; what a training would go on with has no use there."""
     assert after.growth is not None and after.drift is not None
-    graph, record = (
-        after.graph,
-        {
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            "text": after.drift.text,
-            "growth": asdict(after.growth),
-            "drift": asdict(after.drift),
-        },
-    )
+    graph = after.graph
+    record = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "text": after.drift.text,
+        "growth": asdict(after.growth),
+        "drift": asdict(after.drift),
+    }
     shutil.rmtree(fresh, ignore_errors=True)  # of an update that was killed
     shutil.copytree(old.path, fresh, ignore=shutil.ignore_patterns("checkpoint", LOCK))
     homes = [fresh, *sorted(fresh.glob("seed-*"))] if old.config.runs > 1 else [fresh]
     for home in homes:
         shutil.rmtree(home / "graph")
         save_graph(graph, home / "graph")
-        directory = RunDirectory(home)
-        directory.write_updates([*RunDirectory(_origin(home, fresh, old)).updates(), record])
+        earlier = RunDirectory(old.path / home.relative_to(fresh)).updates()
+        RunDirectory(home).write_updates([*earlier, record])
         manifest.renew(home)
     for number in range(old.config.runs):
         on_stage("embedding the nodes", number / old.config.runs)
@@ -136,10 +134,6 @@ def _write(old: RunDirectory, fresh: Path, after: Predictor, on_stage: Any) -> N
             home = RunDirectory.open(fresh).run(number).path
             RunDirectory(home).write_embeddings(graph, torch.from_numpy(predictor.embed()))
             manifest.renew(home)
-
-
-def _origin(home: Path, fresh: Path, old: RunDirectory) -> Path:
-    return old.path / home.relative_to(fresh)
 
 
 def _put(fresh: Path, target: Path, replaces: bool) -> None:

@@ -23,7 +23,7 @@ from mgae.core import (
 )
 from mgae.core.errors import GraphError
 from mgae.core.evidence import Shortlist
-from mgae.core.methods.evidencemodel import Contests, are_among, uniform_pairs
+from mgae.core.evidence.folds import Contests, are_among, uniform_pairs
 from mgae.core.methods.weighing import (
     LINK,
     NETWORK,

@@ -8,9 +8,9 @@ import pytest
 import torch
 from torch_geometric.utils import from_networkx
 
+from mgae.core.evidence.folds import FoldedEvidence
 from mgae.core.evidence.mixture import mixture
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.evidencemodel import FoldedEvidence
 from mgae.core.methods.instantmodel import LINK, RANK, InstantModel
 
 

@@ -14,9 +14,9 @@ import torch
 from torch_geometric.data import Data, HeteroData
 
 from mgae.core.errors import ConfigError, UnknownName
+from mgae.core.evidence.folds import Contests
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.combinedrelational import CombinedRelationalModel, _repeated
-from mgae.core.methods.evidencemodel import Contests
 from mgae.core.methods.relational import RelationalAutoencoder, RelationalLayer, TypedMessages
 from mgae.core.negatives import TypedSampler
 from mgae.data import checked

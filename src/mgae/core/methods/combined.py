@@ -16,18 +16,12 @@ from torch import Tensor
 
 from mgae.core.decoders import Decoder
 from mgae.core.encoders import Encoder
+from mgae.core.evidence.folds import Contests, are_among
 from mgae.core.graph import MessageGraph
 from mgae.core.losses import Loss
 from mgae.core.masks import Mask
 from mgae.core.methods.base import Encoded, Likely, Method, Parts, Stage
-from mgae.core.methods.evidencemodel import (
-    Contests,
-    EncodedEvidence,
-    EvidenceModel,
-    Start,
-    are_among,
-    column_parts,
-)
+from mgae.core.methods.evidencemodel import EncodedEvidence, EvidenceModel, Start, column_parts
 from mgae.core.methods.masked import MaskedGraphAutoencoder
 from mgae.core.methods.ondevice import device_of, on_device
 from mgae.core.methods.weighing import (

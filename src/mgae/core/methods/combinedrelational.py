@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from mgae.core.evidence import Shortlist
+from mgae.core.evidence.folds import Contests
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.combined import RANKED_EDGES, Combined, EncodedBoth, joined
-from mgae.core.methods.evidencemodel import Contests, EvidenceModel, Start
+from mgae.core.methods.evidencemodel import EvidenceModel, Start
 from mgae.core.methods.relational import RelationalAutoencoder
 from mgae.core.methods.weighing import NETWORK, RANK, choose_rank, only
 

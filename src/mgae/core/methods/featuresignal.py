@@ -12,9 +12,9 @@ from torch import Tensor
 
 from mgae.core.evidence import Evidence, FeatureViews
 from mgae.core.evidence.cosines import SmoothedFeatures
+from mgae.core.evidence.folds import hideable, uniform_pairs
 from mgae.core.evidence.sketches import Floats
 from mgae.core.graph import MessageGraph
-from mgae.core.methods.evidencemodel import hideable, uniform_pairs
 
 _FOLDS = 8  # of the edges, as the evidence model has them
 _PARTS = 5  # of the cross-validation

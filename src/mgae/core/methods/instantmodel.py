@@ -14,17 +14,11 @@ import torch
 from torch import Tensor
 
 from mgae.core.evidence import Evidence, FeatureViews
+from mgae.core.evidence.folds import Contests, FoldedEvidence, are_among
 from mgae.core.evidence.mixture import mixture
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Parts
-from mgae.core.methods.evidencemodel import (
-    Contests,
-    EncodedEvidence,
-    EvidenceModel,
-    FoldedEvidence,
-    are_among,
-    column_parts,
-)
+from mgae.core.methods.evidencemodel import EncodedEvidence, EvidenceModel, column_parts
 from mgae.core.seeding import Generators
 
 LINK, RANK = 0, 1

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import softplus
 
-from mgae.core.encoders import EmbeddingTable, Inputs, NodeFeatures
-from mgae.core.encoders.base import Features
+from mgae.core.encoders import EmbeddingTable, Features, Inputs, NodeFeatures
 from mgae.core.errors import ConfigError
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.base import Method

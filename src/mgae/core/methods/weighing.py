@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mgae.core.methods.evidencemodel import Contests
+from mgae.core.evidence.folds import Contests
 from mgae.core.seeding import Generators
 
 # The sources of a score besides the columns of the evidence.

@@ -14,6 +14,6 @@ def distinct(values: Tensor) -> Tensor:
     """
     unique, inverse = torch.unique(values, return_inverse=True)
     first = torch.full_like(unique, values.numel(), dtype=torch.long)
-    places = torch.arange(values.numel(), device=values.device)
-    first.scatter_reduce_(0, inverse, places, reduce="amin")
+    index = torch.arange(values.numel(), device=values.device)
+    first.scatter_reduce_(0, inverse, index, reduce="amin")
     return values[first.sort().values]

@@ -20,7 +20,7 @@ class Permutation:
 
     A number is a cell in a rectangle of about √size columns and rows. The rounds of a Feistel
     network move it along its row and along its column in turn, by a random shift that depends on
-    the line it is in. The rectangle may have some places too many: a number that lands there moves
+    the line it is in. The rectangle may have some cells too many: a number that lands there moves
     on until it is back (cycle walking).
 
     Attributes:
@@ -50,9 +50,9 @@ class Permutation:
         )
         return cls(size, sides, tuple(shifts))
 
-    def __call__(self, places: Tensor) -> Tensor:
-        """Return the items at ``places`` [n]."""
-        return self._in_chunks(places, list(enumerate(self.shifts)))
+    def __call__(self, index: Tensor) -> Tensor:
+        """Return the items at ``index`` [n]."""
+        return self._in_chunks(index, list(enumerate(self.shifts)))
 
     def inverse(self, things: Tensor) -> Tensor:
         """Return the new index of each of ``things`` [n]."""

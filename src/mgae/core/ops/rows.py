@@ -54,7 +54,7 @@ class MultipliedOnce:
 
 @dataclass(frozen=True, eq=False)
 class AlteredRows:
-    """A matrix [N, F] with other rows in its places, known by its products alone.
+    """A matrix [N, F] with some rows replaced, known by its products alone.
 
     Row i is row ``rows[i]`` of the matrix; row N is the ``token`` [F]. A product is formed
     for the rows as they are, and a sparse matrix is not put together anew.

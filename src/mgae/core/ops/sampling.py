@@ -47,7 +47,7 @@ class _Order:
     """A random order of each node's edges.
 
     Nodes whose degrees round up to the same power of two share one order and begin anywhere in
-    it, so that the memory follows the largest degree. An order has places for edges that a node
+    it, so that the memory follows the largest degree. An order has room for edges that a node
     does not have; it passes over them.
     """
 

@@ -1,4 +1,4 @@
-"""The only place where an optimizer steps, and the running mean of what it moves."""
+"""The only code that steps an optimizer, and the running mean of what it moves."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from mgae.data.fields import GraphFields
 from mgae.data.ids import Ids, Nodes, counted, listed
 from mgae.data.io.alike import alike_hint, alike_notes
 from mgae.data.io.delimited import OnProgress
-from mgae.data.io.edges import EdgeList, edge_columns, edge_hints, merge_edges
+from mgae.data.io.edges import EdgeList, edge_columns, edge_hints
+from mgae.data.io.merging import merge_edges
 from mgae.data.io.noderows import (
     NodeRows,
     feature_rows,

@@ -26,9 +26,9 @@ class InputSettings(Settings):
 
     section: ClassVar[str] = "input"
 
-    features: str | None = Field(None, description="a table with a row of features per node")
-    labels: str | None = Field(None, description="a table with a label per node")
-    nodes: str | None = Field(None, description="a table with texts to show for each node")
+    features: str | None = Field(None, description="a file with a row of features per node")
+    labels: str | None = Field(None, description="a file with a label per node")
+    nodes: str | None = Field(None, description="a file with texts to show for each node")
     title_column: str | None = Field(
         None, description="the nodes' titles, a column of nodes: a name, or a number"
     )

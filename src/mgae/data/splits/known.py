@@ -1,6 +1,6 @@
 """Pairs that the user knows to be no edges: read, checked, and put into a split.
 
-This is the one place where they enter training and evaluation.
+They enter training and evaluation here alone.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Row:
 
     def paper_mean(self, metric: str) -> float | None:
         """Return the paper's mean, if it has one."""
-        return self.published.figures.get(metric, (None,))[0] if self.published else None
+        return self.published.mean(metric) if self.published else None
 
     @property
     def seconds(self) -> float | None:

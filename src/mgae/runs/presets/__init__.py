@@ -55,6 +55,10 @@ class Published(BaseModel):
         instead = {} if self.instead is None else {"instead": self.instead}
         return {**figures, "source": self.source, **instead}
 
+    def mean(self, metric: str) -> float | None:
+        """Return the mean of a metric; None if there is none."""
+        return self.figures[metric][0] if metric in self.figures else None
+
     def text(self, metric: str, spread: bool = True) -> str:
         """Return a figure as printed, or a dash if there is none."""
         if metric not in self.figures:

@@ -28,8 +28,8 @@ from mgae.runs.folders import check_free, read_json
 from mgae.runs.layering import merge
 from mgae.runs.observer import Observer
 from mgae.runs.parallel import as_they_come
-from mgae.runs.pipeline import seed_configs
 from mgae.runs.presets import paper_config
+from mgae.runs.seeds import seed_configs
 from mgae.runs.sweep.findings import write_outputs
 from mgae.runs.sweep.space import Space
 from mgae.runs.trial import Trial, draw_split

@@ -108,8 +108,8 @@ def export_network(predictor: Predictor, folder: Path, form: str) -> list[Path]:
     message = message_graph(predictor.config, predictor.graph)
     inputs = _dense(model.encoder.inputs.whole(message))
     expected = model.embed(message)
-    places = torch.arange(_PAIRS)
-    some = torch.stack([places, 3 * places + 1]) % message.num_nodes
+    numbers = torch.arange(_PAIRS)
+    some = torch.stack([numbers, 3 * numbers + 1]) % message.num_nodes
     logits = model.score_links(model.encode(message), some)
     assert isinstance(model.encoder, LayeredEncoder)
     with plain_operations():
