@@ -127,7 +127,7 @@ class Registry:
         except ImportError as error:
             raise ConfigError(
                 f"{self.what}.module {module!r} cannot be imported ({error}): install the package "
-                "that it belongs to"
+                "that it belongs to, or name the folder of its file: PYTHONPATH=FOLDER mgae …"
             ) from None
 
     def _fill(self) -> None:

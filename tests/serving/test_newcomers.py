@@ -97,6 +97,16 @@ def test_a_directed_or_weighted_graph_takes_new_nodes_too() -> None:
         assert ("new" in added.neighbors("n3")) == ("weighted" in options)
 
 
+def test_ids_alone_are_those_of_mean_nodes_and_an_edge_may_end_at_a_new_one() -> None:
+    predictor = fitted(named())
+    mean = {"new": predictor.graph.x.mean(dim=0).tolist()}
+    expected = predictor.embed_new(mean, [("new", "n3")])
+    for given in (["new"], ("new",), "new", {"new": None}):
+        np.testing.assert_array_equal(predictor.embed_new(given, [("n3", "new")]), expected)
+    with pytest.raises(GraphError, match="for all of the new nodes, or for none"):
+        predictor.embed_new({**mean, "other": None})
+
+
 def test_nobody_new_is_no_answer() -> None:
     predictor = fitted(named())
     assert predictor.recommend_new(np.empty((0, 6))) == {}
@@ -140,7 +150,7 @@ GOOD = {"new": [0.0] * 6}
         ({"new": ["red"] * 6}, [], "features must be numbers"),
         ({"new": [float("nan")] * 6}, [], "finite"),
         ({"n3": [0.0] * 6}, [], "'n3' is in the graph already"),
-        (GOOD, [("n3", "new")], "must begin at a new node, got 'n3'"),
+        (GOOD, [("n3", "n4")], "must begin at a new node, got 'n3'"),
         (GOOD, [("new", "n99")], "unknown node 'n99'"),
         (GOOD, [("new",)], "an edge must be two ids"),
     ],

@@ -221,6 +221,11 @@ def _part(registry: Registry, given: Any, default: Mapping[str, Any]) -> PartSet
         raise ConfigError(f"{registry.what}.kind must be one of {', '.join(registry.names())}")
     if given.get("module") is not None and kind not in registry:
         registry.load(given["module"])
+        if given["module"] == "__main__" and kind not in registry:
+            raise ConfigError(
+                f"{registry.what} {kind!r} was defined in a script or a notebook, which nothing "
+                "else can import: move it into a module, and train again"
+            )
     entry = registry[kind]
     usual = {key: value for key, value in default.items() if key in entry.settings.model_fields}
     return entry.settings(**{**usual, **given, "kind": kind, "module": entry.module})

@@ -103,6 +103,8 @@ class RunDirectory:
             RunDirectoryError: if it is none.
         """
         if not (path / "config.toml").is_file():
+            if not path.exists():
+                raise RunDirectoryError(f"{path} is not a run directory: there is no such folder")
             begun = (path / "graph").is_dir()
             reason = f": it stopped before it began; start it again with --out {path}"
             raise RunDirectoryError(

@@ -81,9 +81,12 @@ class NewFeatures:
     def of(cls, given: Any, graph: Data) -> NewFeatures:
         """Read a vector or the cells of a row by column for each id, a data frame, or a matrix.
 
+        Ids alone, in a list or with None for each, get the features of a mean node.
+
         Raises:
             GraphError: if they are not the features that ``graph`` has.
         """
+        given = _without_features(given, graph)
         if _are_rows(given):
             given = _of_rows(given, graph)
         if hasattr(given, "columns"):
@@ -91,6 +94,21 @@ class NewFeatures:
         keyed = isinstance(given, Mapping)
         matrix = _check(list(given.values()) if keyed else given, graph)
         return cls(matrix, list(given) if keyed else list(range(len(matrix))), keyed)
+
+
+def _without_features(given: Any, graph: Data) -> Any:
+    """Return ids that come without features with those of a mean node; all else as it is."""
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, list | tuple) and all(isinstance(one, str | int) for one in given):
+        given = dict.fromkeys(given)
+    if not isinstance(given, Mapping):
+        return given
+    absent = [node for node, row in given.items() if row is None]
+    if absent and len(absent) < len(given):
+        raise GraphError("features: give them for all of the new nodes, or for none")
+    mean = [] if graph.x is None else graph.x.mean(dim=0).tolist()
+    return dict.fromkeys(given, mean) if absent else given
 
 
 def _are_rows(given: Any) -> bool:
@@ -143,6 +161,8 @@ def _check(vectors: Any, graph: Data) -> np.ndarray:
         raise GraphError("features must be numbers, as many for each new node") from None
     width = 0 if graph.x is None else graph.x.size(1)
     if matrix.ndim != 2 or matrix.shape[1] != width:
+        if width == 0:
+            raise GraphError("the graph has no features: name the new nodes alone, as ['new']")
         raise GraphError(f"features must have the shape [m, {width}], got {list(matrix.shape)}")
     if not np.isfinite(matrix).all():
         raise GraphError("features must be finite")
@@ -170,8 +190,8 @@ def extend(
         nodes: its ids.
         features: what `NewFeatures` reads; the nodes of a matrix are named by their row, and only
             as the first of a pair.
-        edges: pairs (new id, new or known id); each counts in both directions in an undirected
-            graph, and has weight 1 in a weighted one.
+        edges: pairs (new id, new or known id); in an undirected graph the new id may also be the
+            second, and each counts in both directions; in a weighted one it has weight 1.
         side: of a bipartite graph the side of new nodes without edges, by its name or number; with
             an edge they are on the other side than its end.
     """
@@ -180,6 +200,8 @@ def extend(
         raise GraphError(f"the new node {known!r} is in the graph already: ask for it by its id")
     own = {node: len(nodes) + row for row, node in enumerate(ids)}
     ends = (ends_of(edge, "an edge") for edge in edges)
+    if keyed and graph.undirected:
+        ends = (_new_first(own, *edge) for edge in ends)
     pairs = [(_head(own, head), _tail(own if keyed else {}, nodes, tail)) for head, tail in ends]
     added = torch.tensor(pairs, dtype=torch.long).view(-1, 2).t()
     if added.size(1) and graph.get("triples") is not None:
@@ -208,6 +230,12 @@ def _sides(graph: Data, count: int, added: Tensor, given: Any) -> Tensor | None:
         if side[tail] >= 0:
             side[head] = 1 - side[tail]
     return side
+
+
+def _new_first(own: dict[Any, int], one: Any, other: Any) -> tuple[Any, Any]:
+    """Return the ends of an edge, that at a new node first."""
+    known = isinstance(one, Hashable) and one not in own
+    return (other, one) if known and isinstance(other, Hashable) and other in own else (one, other)
 
 
 def _head(own: dict[Any, int], head: Any) -> int:

@@ -172,7 +172,8 @@ class Predictor(Recommender):
 
         Args:
             features: a vector for each new id; or a data frame with a column of ids and the columns
-                that were trained on; or a matrix [m, F].
+                that were trained on; or a matrix [m, F]; or a list of new ids alone, where there
+                are no features: a graph that has some takes those of a mean node.
             edges: pairs (new id, new or known id); with a matrix the new id is the row.
 
         Raises:

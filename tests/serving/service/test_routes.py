@@ -162,6 +162,14 @@ def test_a_problem_is_told_as_rfc_9457_has_it(
     assert detail in problem["detail"]
 
 
+def test_json_without_its_header_says_which_header(client: TestClient) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}  # as curl -d sends it
+    answer = client.post("/score", content='{"pairs": []}', headers=form).json()
+    assert "send JSON with the header Content-Type: application/json" in answer["detail"]
+    answer = client.post("/embed", json={"nodes": ["new"]}).json()
+    assert answer["detail"] == "body.nodes.0: must be a JSON object"
+
+
 def test_text_that_is_no_json_is_a_problem_and_not_a_crash(client: TestClient) -> None:
     for text in (b'{"pairs": [["\\ud800", "n20"]]}', b"[" * 5000, b"\xff", b"1" * 5000):
         answer = client.post("/score", content=text, headers={"Content-Type": "application/json"})

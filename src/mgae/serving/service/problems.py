@@ -60,6 +60,16 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def _message(request: Request, item: dict[str, Any]) -> str:
+    """Return what is wrong with a value, in words for whoever sent JSON."""
+    if item["type"] not in ("model_attributes_type", "model_type", "dict_type"):
+        return str(item["msg"]).replace("Input should be", "must be")
+    sent = request.headers.get("content-type", "").partition(";")[0]
+    if tuple(item["loc"]) == ("body",) and not sent.endswith("json"):
+        return f"send JSON with the header Content-Type: application/json, got {sent or 'none'!r}"
+    return "must be a JSON object"
+
+
 def handle_problems(app: FastAPI) -> None:
     """Answer every error of the app with a problem."""
 
@@ -72,7 +82,7 @@ def handle_problems(app: FastAPI) -> None:
     async def _invalid(request: Request, error: RequestValidationError) -> JSONResponse:
         # Never the value itself: it may be huge, or no text that can be sent back.
         errors = [
-            FieldProblem(field=".".join(map(str, item["loc"])), message=str(item["msg"]))
+            FieldProblem(field=".".join(map(str, item["loc"])), message=_message(request, item))
             for item in error.errors()
         ]
         first = f"{errors[0].field}: {errors[0].message}" if errors else "invalid request"

@@ -157,7 +157,7 @@ def _add_posts(router: APIRouter) -> None:
     @router.post("/embed", summary="Embed unseen nodes", responses=documented(400, 413))
     def _embed(served: Asked, asked: shapes.NewNodes) -> shapes.EmbeddedNodes:
         predictor = served.predictor
-        features = _features(predictor, asked.nodes)
+        features = _features(asked.nodes)
         rows = _require_finite(predictor.embed_new(features, asked.edges))
         links: Mapping[Any, list[Recommendation]] = (
             predictor.recommend_new(features, asked.edges, asked.k, asked.side) if asked.k else {}
@@ -172,17 +172,12 @@ def _add_posts(router: APIRouter) -> None:
         )
 
 
-def _features(predictor: Predictor, nodes: list[shapes.NewNode]) -> dict[Any, Any]:
-    """Return the features of each new node; where none are given, those of a mean node."""
+def _features(nodes: list[shapes.NewNode]) -> dict[Any, Any]:
+    """Return the features of each new node, None where none are given."""
     features: dict[Any, Any] = {new.node: new.features for new in nodes}
     if len(features) < len(nodes):
         raise GraphError("nodes: two of the new nodes have the same id")
-    absent = [node for node, given in features.items() if given is None]
-    if absent and len(absent) < len(features):
-        raise GraphError("features: give them for all of the new nodes, or for none")
-    x = predictor.fields.x
-    mean = [] if x is None else x.mean(dim=0).tolist()
-    return dict.fromkeys(features, mean) if absent else features
+    return features
 
 
 def _compared(predictor: Predictor, one: Any, other: Any) -> shapes.Comparison:
