@@ -48,8 +48,8 @@ def too_costly(graph: MessageGraph, num_positives: int, count: int) -> str | Non
     products = ends * (graph.edge_index.size(1) * pagerank.ROUNDS + features)
     if count and products > _MOST_PRODUCTS:
         return (
-            f"no hard negatives: to rank the candidates of {ends:,} nodes takes {products:.0e} "
-            f"products and {_MOST_PRODUCTS:.0e} are allowed"
+            f"no hard negatives: to rank the candidates of {ends:,} nodes takes {products:.1e} "
+            f"products, and {_MOST_PRODUCTS:.0e} are allowed"
         )
     if num_positives * count > _MOST_PAIRS:
         return (
