@@ -16,7 +16,7 @@ from torch_geometric.utils import negative_sampling
 from benchmarks.timing import alternating
 from mgae.core.errors import GraphError
 from mgae.core.seeding import Generators
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.state import Stepper
 from mgae.data import MessageGraph, load_graph
 from mgae.data.splits import LinkSplit, split_links
 from mgae.evaluation.links import evaluate_links

@@ -23,8 +23,7 @@ from mgae.core import (
     Undirected,
 )
 from mgae.core.seeding import Generators
-from mgae.core.training.state import FitSettings, State
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.state import FitSettings, State, Stepper
 from mgae.data import load_graph
 
 

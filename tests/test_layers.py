@@ -102,11 +102,11 @@ def test_no_module_is_a_drawer_for_odds_and_ends() -> None:
     assert not names & {"utils", "util", "misc", "common", "helpers"}
 
 
-def test_only_the_stepper_steps_an_optimizer() -> None:
+def test_only_one_file_steps_an_optimizer() -> None:
     stepping = [
         module for module, path in modules() if ".step()" in path.read_text(encoding="utf-8")
     ]
-    assert stepping == ["mgae.core.training.stepper"]
+    assert stepping == ["mgae.core.training.state"]
 
 
 def test_nothing_draws_from_the_global_generator() -> None:

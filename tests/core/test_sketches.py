@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from mgae.core import Generators, MaskedGraphAutoencoder, MessageGraph, Sketches, Undirected
-from mgae.core.encoders.inputs import _ROWS, _random_rows
+from mgae.core.encoders.base import _ROWS, _random_rows
 from mgae.core.masks import HiddenEdges, MaskedEdges
 from tests.conftest import toy_graph
 from tests.core.methods.small import edge_set, masked

@@ -22,7 +22,7 @@ from mgae.core.methods import Method, on_device
 from mgae.core.methods.ondevice import device_of
 from mgae.core.seeding import Generators
 from mgae.core.training.loop import fit
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.state import Stepper
 from mgae.data import MessageGraph
 from mgae.registry import METHODS
 from mgae.runs.build import build_method

@@ -17,7 +17,7 @@ from mgae.core.losses import SameHeadLoss
 from mgae.core.negatives import TypedSampler
 from mgae.core.seeding import Generators, Share
 from mgae.core.training import distributed
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.state import Stepper
 from mgae.registry import METHODS
 from mgae.runs.build import build_method
 from mgae.runs.config import RunConfig

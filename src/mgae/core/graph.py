@@ -12,10 +12,9 @@ import torch
 from torch import Tensor
 from torch.nn.functional import normalize
 
-from mgae.core.ops.adjacency import Adjacency
 from mgae.core.ops.backend import bring
 from mgae.core.ops.blocks import BlockedAdjacency
-from mgae.core.ops.sparse import SparseMatrix
+from mgae.core.ops.sparse import Adjacency, SparseMatrix
 from mgae.core.sides import Sides
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from mgae.core.errors import MGAEError, MissingData
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.state import Stepper
 from mgae.data.opening import open_graph
 from mgae.evaluation.links import validator
 from mgae.paper.document import NO_DATA, REFUSED, Measured, Outcomes, display

@@ -128,7 +128,8 @@ def _notes(doc: TableDocument) -> list[str]:
     measured = [cell for cell in trained if isinstance(cell, Measured)]
     plus = any(row.group == PLUS for row in doc.rows)
     beside = " among the paper's rows, and what of ours is above it" if plus else ""
-    return ["\n".join(lines)] * bool(lines) + _environment_note(measured, beside)
+    paragraphs = ["\n".join(lines)] if lines else []
+    return paragraphs + _environment_note(measured, beside)
 
 
 def refused_note(name: str, reason: str) -> str:

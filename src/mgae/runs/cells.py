@@ -74,21 +74,22 @@ def run_cell(
     """
     observer = observer or Observer()
     _begin(folder, config, fingerprint(graph), observer)
+    seeds: list[SeedResult] = []
     try:
-        seeds = [
-            _finished(home, observer)
-            or _run_seed(one, home, graph, _OneRun(observer, index), trained)
-            for index, one in enumerate(seed_configs(config))
-            for home in [folder / f"seed-{one.seed}"]
-        ]
+        for index, one in enumerate(seed_configs(config)):
+            home = folder / f"seed-{one.seed}"
+            result = _finished(home, observer)
+            if result is None:
+                result = _run_seed(one, home, graph, _OneRun(observer, index), trained)
+            seeds.append(result)
     except MGAEError:
         if not any(folder.glob("seed-*")):
             shutil.rmtree(folder)
         raise
-    result = RunResult(config, tuple(seeds), folder)
-    write_json(folder / "metrics.json", result.metrics())
+    whole = RunResult(config, tuple(seeds), folder)
+    write_json(folder / "metrics.json", whole.metrics())
     peaks = [_stored_peak(folder / f"seed-{seed.seed}") for seed in seeds]
-    return CellResult(result, max((peak for peak in peaks if peak is not None), default=None))
+    return CellResult(whole, max((peak for peak in peaks if peak is not None), default=None))
 
 
 def finished_runs(config: RunConfig, folder: Path) -> int:

@@ -19,7 +19,7 @@ from mgae.core import (
 from mgae.core.graph import MessageGraph
 from mgae.core.methods.adversarial import Adversarial
 from mgae.core.seeding import Generators, drawn_from
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.state import Stepper
 from tests.conftest import toy_graph
 from tests.core.methods.small import encoder_of
 

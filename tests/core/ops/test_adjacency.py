@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from mgae.core.graph import MessageGraph
-from mgae.core.ops.adjacency import Adjacency
+from mgae.core.ops.sparse import Adjacency
 from tests.conftest import toy_graph
 
 PROPERTY = settings(deadline=None, max_examples=40)

@@ -8,10 +8,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import leaky_relu
 
-from mgae.core.encoders.base import LayeredEncoder
-from mgae.core.encoders.inputs import Features
+from mgae.core.encoders.base import Features, LayeredEncoder
 from mgae.core.errors import ConfigError
-from mgae.core.ops.adjacency import Adjacency
+from mgae.core.ops.sparse import Adjacency
 
 _SLOPE = 0.2
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mgae.core.encoders.base import LayeredEncoder
-from mgae.core.encoders.inputs import Features
-from mgae.core.ops.adjacency import Adjacency
-from mgae.core.ops.sparse import propagate_before_map
+from mgae.core.encoders.base import Features, LayeredEncoder
+from mgae.core.ops.sparse import Adjacency, propagate_before_map
 
 
 class GCNLayer(nn.Module):

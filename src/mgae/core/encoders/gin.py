@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from mgae.core.encoders.base import LayeredEncoder
-from mgae.core.encoders.inputs import Features
-from mgae.core.ops.adjacency import Adjacency
+from mgae.core.encoders.base import Features, LayeredEncoder
+from mgae.core.ops.sparse import Adjacency
 
 
 class GINLayer(nn.Module):

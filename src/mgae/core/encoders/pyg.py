@@ -8,8 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from mgae.core.encoders.base import Encoder
-from mgae.core.encoders.inputs import Inputs, NodeFeatures
+from mgae.core.encoders.base import Encoder, Inputs, NodeFeatures
 from mgae.core.errors import UnsupportedError
 from mgae.core.graph import MessageGraph
 from mgae.core.ops.rows import Factor

@@ -8,8 +8,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from mgae.core.ops.adjacency import Adjacency, inverse_root
-from mgae.core.ops.sparse import csr_tensor, row_pointers
+from mgae.core.ops.sparse import Adjacency, csr_tensor, inverse_root, row_pointers
 
 EDGES_AT_ONCE = 1 << 23
 

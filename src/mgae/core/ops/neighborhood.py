@@ -9,9 +9,9 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from mgae.core.ops.adjacency import Adjacency
 from mgae.core.ops.backend import bring
 from mgae.core.ops.sampling import IsHidden, sample_edges
+from mgae.core.ops.sparse import Adjacency
 
 
 @dataclass(frozen=True, eq=False)

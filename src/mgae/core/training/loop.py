@@ -16,8 +16,7 @@ from mgae.core.seeding import Generators
 from mgae.core.training import distributed
 from mgae.core.training.checkpoint import CheckpointStore
 from mgae.core.training.device import Device, choose_device
-from mgae.core.training.state import EpochRecord, FitSettings, State
-from mgae.core.training.stepper import Stepper
+from mgae.core.training.state import EpochRecord, FitSettings, State, Stepper
 
 if TYPE_CHECKING:
     from torch_geometric.data import Data

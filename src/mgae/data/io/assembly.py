@@ -65,13 +65,7 @@ def assemble_graph(
         data.feature_names = prepared.preparation.names
         data.notes += [*_isolated_notes(rows, edges), *prepared.notes]
     if (path := _label_path(settings)) is not None:
-        rows = label_rows(open_table(path, node_hints(settings), on_progress), settings)
-        rows = rows_on_sides(rows, rows.id_name, edges)
-        data.y, data.class_names, label_notes = labels(rows, nodes)
-        data.notes += label_notes
-        if data.x is not None:
-            leaks = leaking_columns(data.preparation, data.x, data.y)
-            data.notes += [f"{settings.features}: {note}" for note in leaks]
+        _add_labels(data, path, nodes, edges, settings, on_progress)
     if settings.nodes is not None:
         data.texts, notes = _texts(settings, settings.nodes, nodes, edges, on_progress)
         data.notes += notes
@@ -82,13 +76,7 @@ def assemble_graph(
     on_progress("checking the graph", 0.0)
     graph = checked(data)
     if settings.negatives is not None:
-        plain = InputSettings(encoding=settings.encoding)
-        table = open_table(user_path(settings.negatives), edge_hints(plain), on_progress)
-        columns = edge_columns(table, plain)[:2]
-        pairs = Ids.of(table.read(columns, columns), table.locate)
-        graph.negatives = known_negatives(on_sides(pairs, edges), nodes, graph)
-        count = counted(graph.negatives.size(1), "pair")
-        graph.notes += [*header_notes(table), f"{table.where}: {count} known to be no edges"]
+        _add_negatives(graph, settings.negatives, nodes, edges, settings, on_progress)
     return graph
 
 
@@ -102,6 +90,42 @@ def user_path(text: str | Path) -> Path:
         return Path(text).expanduser()
     except RuntimeError:
         return Path(text)
+
+
+def _add_labels(
+    data: GraphFields,
+    path: Path,
+    nodes: Nodes,
+    edges: EdgeList,
+    settings: InputSettings,
+    on_progress: OnProgress,
+) -> None:
+    """Read the labels, and note columns of features that alone predict them."""
+    rows = label_rows(open_table(path, node_hints(settings), on_progress), settings)
+    rows = rows_on_sides(rows, rows.id_name, edges)
+    data.y, data.class_names, notes = labels(rows, nodes)
+    data.notes += notes
+    if data.x is not None:
+        leaks = leaking_columns(data.preparation, data.x, data.y)
+        data.notes += [f"{settings.features}: {note}" for note in leaks]
+
+
+def _add_negatives(
+    graph: GraphFields,
+    path: str,
+    nodes: Nodes,
+    edges: EdgeList,
+    settings: InputSettings,
+    on_progress: OnProgress,
+) -> None:
+    """Read the pairs that are known to be no edges."""
+    plain = InputSettings(encoding=settings.encoding)
+    table = open_table(user_path(path), edge_hints(plain), on_progress)
+    columns = edge_columns(table, plain)[:2]
+    pairs = Ids.of(table.read(columns, columns), table.locate)
+    graph.negatives = known_negatives(on_sides(pairs, edges), nodes, graph)
+    count = counted(graph.negatives.size(1), "pair")
+    graph.notes += [*header_notes(table), f"{table.where}: {count} known to be no edges"]
 
 
 def _add_node_types(
