@@ -54,7 +54,9 @@ def _print_verdict(console: Console, result: RunResult) -> None:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table; where its figures would be cut, some of its columns below the others."""
+    """Print a table; where figures would be cut, closer, or some columns below the others."""
+    if _missing(console, table) > 0:
+        table = _compact(table)
     first, *others = table.columns
     while others:
         count = len(others)
@@ -62,6 +64,13 @@ def print_table(console: Console, table: Table) -> None:
             count -= 1
         console.print(_part(table, first, others[:count]))
         others = others[count:]
+
+
+def _compact(table: Table) -> Table:
+    """Return the same with a blank between columns, and no lines."""
+    compact = copy(table)
+    compact.box, compact.padding, compact.pad_edge = box.HORIZONTALS, (0, 0, 0, 0), False
+    return compact
 
 
 def _part(table: Table, first: Column, others: list[Column]) -> Table:
