@@ -123,8 +123,10 @@ def _print_inspection(name: str, inspected: dict[str, Any]) -> None:
     for one in inspected["columns"] or ():
         typer.echo(f"  {'column ' + one['column']:18} {one['became']}")
     advice = inspected["suggestion"]
-    typer.echo(f"  {'training takes':18} --mask {advice['mask']} by default ({advice['reason']}),")
-    typer.echo(f"  {'':18} K = {advice['num_layers']}, about {advice['memory_mib']:,} MiB")
+    takes = f"K = {advice['num_layers']}, about {advice['memory_mib']:,} MiB"
+    typer.echo(f"  {'training takes':18} --mask {advice['mask']} by default, {takes}")
+    for line in advice["reason"].split("; "):
+        typer.echo(f"  {'':18} {line}")
     for note in inspected["notes"]:
         typer.echo(f"  note: {note}")
 

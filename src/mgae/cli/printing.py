@@ -28,8 +28,11 @@ _SHORTEST_NAME = 20  # to which a method's name may be cut
 _ENDLESS = 10_000
 
 
-def print_result(result: RunResult, paper: Published | None) -> None:
-    """Print ours, the paper's below it, then the heuristics on the same split."""
+def print_result(result: RunResult, paper: Published | None, seconds: float | None = None) -> None:
+    """Print ours, the paper's below it, then the heuristics on the same split.
+
+    ``seconds`` is what the command took, the training and all else.
+    """
     console, config = Console(markup=False), result.config
     about = f"{config.graph}, {config.task}, protocol {config.protocol}"
     console.print(f"{about}: test, {_counted(config.runs, 'run')}", highlight=False)
@@ -37,7 +40,7 @@ def print_result(result: RunResult, paper: Published | None) -> None:
         print_table(console, result_table(result, paper))
     else:
         console.print("no test edges, so no figures: split.test_ratio is 0", highlight=False)
-    for line in _remarks(result, paper):
+    for line in _remarks(result, paper, seconds):
         console.print(line, highlight=False, soft_wrap=True)
     _print_verdict(console, result)
 
@@ -54,7 +57,9 @@ def _print_verdict(console: Console, result: RunResult) -> None:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table; where its figures would be cut, some of its columns below the others."""
+    """Print a table; where figures would be cut, closer, or some columns below the others."""
+    if _missing(console, table) > 0:
+        table = _compact(table)
     first, *others = table.columns
     while others:
         count = len(others)
@@ -62,6 +67,13 @@ def print_table(console: Console, table: Table) -> None:
             count -= 1
         console.print(_part(table, first, others[:count]))
         others = others[count:]
+
+
+def _compact(table: Table) -> Table:
+    """Return the same with a blank between columns, and no lines."""
+    compact = copy(table)
+    compact.box, compact.padding, compact.pad_edge = box.HORIZONTALS, (0, 0, 0, 0), False
+    return compact
 
 
 def _part(table: Table, first: Column, others: list[Column]) -> Table:
@@ -171,7 +183,7 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-def _remarks(result: RunResult, paper: Published | None) -> list[str]:
+def _remarks(result: RunResult, paper: Published | None, whole: float | None) -> list[str]:
     lines = []
     if paper is not None:
         if missed := [
@@ -184,7 +196,8 @@ def _remarks(result: RunResult, paper: Published | None) -> list[str]:
             lines.append("the paper averages 10 runs (--runs 10); a single split is off by about 1")
     seconds = sum(seed.seconds for seed in result.seeds)
     epochs = sum(seed.epochs for seed in result.seeds)
-    lines.append(f"{_counted(epochs, 'epoch')} in {seconds:.1f} s")
+    rest = "" if whole is None else f"; the whole run took {whole:.1f} s"
+    lines.append(f"{_counted(epochs, 'epoch')} in {seconds:.1f} s{rest}")
     if result.directory is not None:
         lines.append(f"run directory: {result.directory}")
         if (report := result.directory / "report.html").exists():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,7 +99,7 @@ def reproduce(
     made = _made(request, quiet or as_json)
     if as_json:
         return typer.echo(json.dumps(made.to_json(), ensure_ascii=False))
-    return _print(made, request.datasets, out)
+    return _print(made, request, out)
 
 
 def _estimate(request: Request, quiet: bool) -> None:
@@ -144,14 +143,18 @@ def _made(request: Request, quiet: bool) -> Document:
         return run(request, observer)
 
 
-def _print(made: Document, datasets: Sequence[str], out: Path) -> None:
-    """Print the page as its file has it, without the graphs that were not asked for."""
-    from mgae.paper.document import TableDocument, stem_of
-    from mgae.paper.pages import page_of
+def _print(made: Document, request: Request, out: Path) -> None:
+    """Print the table as its file has it, without the graphs and rows that were not asked for."""
+    from mgae.paper.document import TableDocument, stem_of, title_of
+    from mgae.paper.pages import body_of
 
+    datasets = request.datasets
+    if request.methods and isinstance(made, TableDocument):
+        asked = [row for row in made.rows if {row.name, row.series} & set(request.methods)]
+        made = made.model_copy(update={"rows": asked or made.rows})
     if datasets and isinstance(made, TableDocument):
         made = made.model_copy(update={"columns": {name: made.columns[name] for name in datasets}})
     elif datasets:
         made = made.model_copy(update={"rows": [row for row in made.rows if row.name in datasets]})
-    typer.echo(page_of(made))
+    typer.echo(f"# {title_of(made)}\n\n{body_of(made)}\n")
     typer.echo(f"tables and picture: {out / stem_of(made)}.json, .md, .csv, .png, .svg")

@@ -16,6 +16,7 @@ from mgae.cli.answering import file_of, print_notes, sum_up, write_rows
 from mgae.cli.flags import DeviceAgain, Quiet, RowsOut, RunNumber, RunOrGraph, SafeCsv
 from mgae.cli.graphoptions import UNTRAINED, graph_options
 from mgae.cli.predictors import is_graph, load_or_open
+from mgae.core.errors import GraphError
 
 
 @graph_options(*UNTRAINED)
@@ -54,7 +55,7 @@ def score(
         predictor = load_or_open(run, number, device, of_graph, progress)
         batches = scored_pairs(predictor, path, settings, progress.on_share, notes.append, unknown)
         rows = write_rows(file, batches, safe_csv)
-    print_notes([*notes, *predictor.notes])
+    print_notes([*(note.replace(str(path), path.name) for note in notes), *predictor.notes])
     sum_up(file, f"{rows:,} pair{'' if rows == 1 else 's'}", quiet)
 
 
@@ -75,4 +76,7 @@ def _input_file(path: Path) -> Iterator[Path]:
         copy = Path(folder) / "standard input"
         with copy.open("wb") as stream:
             shutil.copyfileobj(sys.stdin.buffer, stream)
-        yield copy
+        try:
+            yield copy
+        except GraphError as error:  # what it is called is nothing to whoever wrote to it
+            raise GraphError(str(error).replace(str(copy), copy.name)) from None

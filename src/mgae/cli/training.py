@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -27,7 +28,8 @@ def train(
     ] = None,
     task: flags.Task = None,
     method: Annotated[
-        str | None, typer.Option(help="What to train; see mgae methods. \\[default: mgae]")
+        str | None,
+        typer.Option(help="What to train: mgae methods. \\[default: combined for files]"),
     ] = None,
     encoder: Annotated[
         str | None, typer.Option(help="gcn, sage, gin or gat. \\[default: gcn]")
@@ -39,13 +41,13 @@ def train(
         float | None, typer.Option(help="Share of the edges to hide. \\[default: 0.7]")
     ] = None,
     epochs: Annotated[
-        int | None, typer.Option(help="Masks drawn at most. \\[default: 200]")
+        int | None, typer.Option(help="Masks drawn at most. \\[default: by the method]")
     ] = None,
     patience: Annotated[
-        int | None, typer.Option(help="Epochs without a better validation score. \\[default: 50]")
+        int | None, typer.Option(help="Epochs without a better score. \\[default: by the method]")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Adam's learning rate. \\[default: 0.01]")
+        float | None, typer.Option(help="Adam's learning rate. \\[default: by the method]")
     ] = None,
     runs: flags.Runs = None,
     seed: flags.Seed = None,
@@ -214,6 +216,7 @@ def _carry_out(
     """Train, or go on with a run; of several ranks the first one writes and prints."""
     from mgae.runs import pipeline
 
+    start = monotonic()
     with ExitStack() as stack:
         with ranks.together():
             begun = ranks.left_behind(out, resume)
@@ -231,7 +234,7 @@ def _carry_out(
             return
         with _stoppable(path):
             _draw_report(path, observer)
-    _print(result, as_json, observer.notes)
+    _print(result, as_json, observer.notes, monotonic() - start)
 
 
 def _new_folder(stack: ExitStack, settings: RunConfig | None) -> Path:
@@ -258,7 +261,7 @@ def _given(**settings: Any) -> dict[str, Any] | None:
     return {key: value for key, value in settings.items() if value is not None} or None
 
 
-def _print(result: Any, as_json: bool, notes: list[str]) -> None:
+def _print(result: Any, as_json: bool, notes: list[str], seconds: float | None = None) -> None:
     from mgae.runs.presets import published
 
     paper = published(result.config)
@@ -269,4 +272,4 @@ def _print(result: Any, as_json: bool, notes: list[str]) -> None:
         return
     from mgae.cli.printing import print_result
 
-    print_result(result, paper)
+    print_result(result, paper, seconds)

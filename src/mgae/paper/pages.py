@@ -199,7 +199,8 @@ def _observations(claims: list[Claim], results: Mapping[str, TableDocument]) -> 
     last: tuple[str, ...] = ()
     for claim in claims:
         verdict = claim.judge(results)
-        numbers = verdict.numbers if verdict.numbers != last else ("the numbers above",)
+        again = verdict.numbers and verdict.numbers == last
+        numbers = ("the numbers above",) if again else verdict.numbers
         lines += [f"- {claim.text}: {verdict}", *(f"  - {line}" for line in numbers)]
         last = verdict.numbers or last
     return lines

@@ -193,13 +193,14 @@ def _listed(names: Iterable[str]) -> str:
 def _environment_note(cells: list[Measured], beside: str = "") -> list[str]:
     if not cells:
         return []
-    hours = sum(sum(cell.seconds) for cell in cells) / 3600
+    minutes = sum(sum(cell.seconds) for cell in cells) / 60
+    time = f"{minutes / 60:.1f} hours" if minutes >= 6 else f"{minutes:.1f} minutes"
     machines = dict.fromkeys(
         about.text for cell in cells for about in (cell.environment, *cell.other_environments)
     )
     return [
         f"Mean ± standard deviation over the runs, in percent; the best in bold{beside}. Measured "
-        f"with {' and '.join(machines)}, {hours:.1f} hours of runs in all."
+        f"with {' and '.join(machines)}, {time} of runs in all."
     ]
 
 

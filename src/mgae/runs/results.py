@@ -210,7 +210,7 @@ class RunResult:
         advice = {one.text: one for seed in self.seeds for one in seed.advice}
         if verdict.kind == "worse":
             name = display(verdict.heuristic or "")
-            served = Advice(f"train and serve {name} itself", f"--method {verdict.heuristic}")
+            served = Advice(f"train and serve {name} instead", f"--method {verdict.heuristic}")
             return (served, *advice.values())
         return tuple(advice.values())
 

@@ -51,6 +51,20 @@ REFUSED = {
         edges="a,b\n",
         options={"weight_column": "3"},
     ),
+    "JSON": Case(
+        "{edges} is JSON: save the edges as CSV, a pair of ids in each row",
+        edges='{"edges": [["a", "b"]]}\n',
+    ),
+    "an adjacency matrix": Case(
+        "{edges} is an adjacency matrix of 4 nodes: write it as Matrix Market (.mtx) or a scipy "
+        ".npz, or as a table with a pair of ids in each row",
+        edges="0,1,0,1\n1,0,1,0\n0,1,0,0\n1,0,0,0\n",
+    ),
+    "an adjacency matrix with names": Case(
+        "{edges} is an adjacency matrix of 3 nodes: write it as Matrix Market (.mtx) or a scipy "
+        ".npz, or as a table with a pair of ids in each row",
+        edges=",a,b,c\na,0,1,0\nb,1,0,1\nc,0,1,0\n",
+    ),
     "a missing id column": Case(
         "{features} has no column 'key' (input.id_column): columns are id, f",
         features="id,f\na,1\n",

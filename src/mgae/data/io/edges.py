@@ -38,6 +38,7 @@ TARGET_NAMES = frozenset(_TARGETS.split())
 WEIGHT_NAMES = frozenset({"weight", "w"})
 _TIMES = "time timestamp date datetime year day when created created_at ts"
 _TYPES = "type kind relation rel predicate action event interaction"
+_FEWEST_COLUMNS = 3  # of a table, above which it may be a matrix
 _TYPES_PER_HEAD = 10  # so many heads for each value of a column, and it may be a type
 _TIME_NAMES, _TYPE_NAMES = frozenset(_TIMES.split()), frozenset(_TYPES.split())
 
@@ -151,6 +152,7 @@ def edges_of_table(table: Table, settings: InputSettings) -> EdgeList:
     columns = table.read(used, used)
     by_number = dict(zip(used, columns, strict=True))
     ids = Ids.of(columns[:2], table.locate)
+    _refuse_matrix(table, ids)
     ignored = [name for number, name in enumerate(table.names) if number not in used]
     notes = _ignored_notes(table.where, ignored)
     notes += header_notes(table)
@@ -240,6 +242,20 @@ def checked_weights(weights: np.ndarray, locate: Callable[[int], str]) -> np.nda
 def wrong_weight(where: str, value: object) -> GraphError:
     """Return the error for a value that is no weight."""
     return GraphError(f"{where}: the weight must be a finite number ≥ 0, got {value!r}")
+
+
+def _refuse_matrix(table: Table, ids: Ids) -> None:
+    """Refuse an adjacency matrix, whose first two columns are no ends of edges."""
+    rows, width = len(ids.codes[0]), len(table.names)
+    texts = set(ids.texts.to_pylist()) if width > _FEWEST_COLUMNS else set()
+    first = set(ids.texts.take(pa.array(ids.codes[0])).to_pylist()) if texts else set()
+    bare = not table.named and rows == width and texts <= {"0", "1", "0.0", "1.0"}
+    titled = table.named and rows == width - 1 and first == set(table.names[1:])
+    if texts and (bare or titled):
+        raise GraphError(
+            f"{table.where} is an adjacency matrix of {rows:,} nodes: write it as Matrix Market "
+            "(.mtx) or a scipy .npz, or as a table with a pair of ids in each row"
+        )
 
 
 def _ignored_notes(where: str, names: list[str]) -> list[str]:

@@ -25,6 +25,7 @@ _HEAD_BYTES = 1 << 20
 _SAMPLE_ROWS = 100
 # "# words" is a comment; "#tag" may be somebody's id.
 _LEADING_COMMENTS = re.compile(rb"(?:[ \r]*\n|[#%](?=[\s#%])[^\n]*\n)*")
+_JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\{\s*[\"}]|\[\s*[\[{\]])")
 _COMMENT = re.compile(r"[#%](?:[\s#%]|$)")
 _ZERO_LED = re.compile(r"0\d+")
 
@@ -128,6 +129,8 @@ def _require_text(path: Path, head: bytes) -> None:
         raise GraphError(f"{path} is empty")
     if head.startswith(b"PK\x03\x04"):
         raise GraphError(f"{path} is a zip archive or a spreadsheet: save the table as CSV")
+    if _JSON.match(head):
+        raise GraphError(f"{path} is JSON: save the edges as CSV, a pair of ids in each row")
     if b"\0" in head:
         raise GraphError(f"{path} is a binary file of no known format: use CSV, Parquet or GraphML")
 
