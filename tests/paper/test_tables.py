@@ -283,3 +283,13 @@ def test_what_the_experiment_files_note_of_settings_stands_below_a_table_of_meth
     assert "- GIC on Cora, CiteSeer and PubMed: without the unit lengths of its original" in text
     variants = {("undirected", "cora"): [95.0], ("directed", "cora"): [94.0]}
     assert "feature_dropout" not in body_of(made("mask-kind", variants, settings=ours))
+
+
+def test_rows_that_were_not_asked_for_are_not_printed() -> None:
+    spec = table("links-planetoid")
+    outcomes: Outcomes = {("MGAE-GCN", "cora"): done([93.0], ["auc"])}
+    doc = document(spec, spec.cells({}), outcomes, {})
+    text = body_of(doc.model_copy(update={"only": frozenset(["MGAE-GCN"])}))
+    assert lines(text)["MGAE-GCN"][0] == "**93.00**"
+    assert "MGAE-SAGE" not in text and "heuristics" not in text
+    assert "only" not in doc.to_json()

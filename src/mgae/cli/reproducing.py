@@ -150,8 +150,7 @@ def _print(made: Document, request: Request, out: Path) -> None:
 
     datasets = request.datasets
     if request.methods and isinstance(made, TableDocument):
-        asked = [row for row in made.rows if {row.name, row.series} & set(request.methods)]
-        made = made.model_copy(update={"rows": asked or made.rows})
+        made = made.model_copy(update={"only": frozenset(request.methods)})
     if datasets and isinstance(made, TableDocument):
         made = made.model_copy(update={"columns": {name: made.columns[name] for name in datasets}})
     elif datasets:

@@ -177,7 +177,10 @@ class DocumentRow(_Stored):
 
 
 class TableDocument(_Stored):
-    """A table or a figure of the paper; ``columns`` are the metrics of each graph."""
+    """A table or a figure of the paper; ``columns`` are the metrics of each graph.
+
+    ``only`` names the rows or curves that are printed, where others are left out.
+    """
 
     name: str
     title: str
@@ -189,6 +192,7 @@ class TableDocument(_Stored):
     changed: dict[str, Any]
     columns: dict[str, Annotated[list[str], Field(min_length=1)]]
     rows: list[DocumentRow]
+    only: frozenset[str] = Field(frozenset(), exclude=True)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -203,13 +207,17 @@ class TableDocument(_Stored):
 
     def cells(self) -> Iterator[tuple[DocumentRow, str, Outcome]]:
         """Yield each cell with its row and its graph."""
-        for row in self.rows:
+        for row in filter(self._prints, self.rows):
             for dataset, cell in row.cells.items():
                 yield row, dataset, cell
 
     def rows_on(self, dataset: str, *groups: str) -> list[DocumentRow]:
         """Return the rows of these groups that have a cell on a graph."""
-        return [row for row in self.rows if dataset in row.cells and row.group in groups]
+        rows = filter(self._prints, self.rows)
+        return [row for row in rows if dataset in row.cells and row.group in groups]
+
+    def _prints(self, row: DocumentRow) -> bool:
+        return not self.only or row.name in self.only or row.series in self.only
 
 
 class Counts(_Stored):
