@@ -47,11 +47,11 @@ class Neighbors:
         """Return up to ``most`` neighbors of each of ``nodes`` [n]: whose they are, and they."""
         counts = self.count(nodes).clamp(max=most)
         owner = torch.arange(len(nodes)).repeat_interleave(counts)
-        place = torch.arange(len(owner)) - (counts.cumsum(0) - counts)[owner]
-        return owner, self._targets[self._ends[nodes][owner] + place]
+        number = torch.arange(len(owner)) - (counts.cumsum(0) - counts)[owner]
+        return owner, self._targets[self._ends[nodes][owner] + number]
 
     def join(self, heads: Tensor, tails: Tensor) -> Tensor:
-        """Return whether each of ``tails`` [n] is a neighbor of the head at its place: [n]."""
+        """Return whether each of ``tails`` [n] is a neighbor of its head: [n]."""
         keys = heads * self.num_nodes + tails
         index = torch.searchsorted(self._keys, keys).clamp_(max=max(0, len(self._keys) - 1))
         return self._keys[index] == keys if len(self._keys) else torch.zeros_like(keys).bool()
