@@ -80,7 +80,7 @@ def finish(folder: Path, config: RunConfig = CONFIG) -> None:
     try:
         resume(folder)
     except RunDirectoryError as error:
-        assert "has no config.toml" in str(error)
+        assert "has no config.toml" in str(error) or "there is no such folder" in str(error)
         run(config, toy_data(), folder)
 
 

@@ -87,6 +87,8 @@ def test_search_then_walk_along_a_recommendation(page: Page, predictor: Predicto
     expect(page.locator("#suggestions li[aria-selected=true]")).to_have_text("n21")
     page.keyboard.press("Enter")
     expect(page.locator("#panel h1")).to_have_text("n21")
+    # The heading may stand there before the answer.
+    expect(page.locator("[data-list=recommended] a")).to_have_count(10)
     assert links(page, "recommended") == [link.node for link in predictor.recommend("n21", 10)]
     assert links(page, "similar") == [node for node, _ in predictor.similar("n21", 10)]
     chips = page.locator("[data-list=neighbors] a").all_inner_texts()
@@ -95,7 +97,8 @@ def test_search_then_walk_along_a_recommendation(page: Page, predictor: Predicto
     first = links(page, "recommended")[0]
     page.locator("[data-list=recommended] a").first.click()
     expect(page.locator("#panel h1")).to_have_text(first)
-    assert page.evaluate("window.mgae.map.data.nodes[window.mgae.map.selected]") == first
+    chosen = "(id) => window.mgae.map.data.nodes[window.mgae.map.selected] === id"
+    page.wait_for_function(chosen, arg=first)
     assert colors(page) != before  # other lines and rings are drawn
     page.go_back()
     expect(page.locator("#panel h1")).to_have_text("n21")
