@@ -31,6 +31,8 @@ from mgae.core.seeding import Generators, drawn_from
 
 Start = Literal["auto", "random", "shipped"]
 _FEW_EDGES = 1000  # with fewer, what other graphs have taught is worth more than their own
+# On large graphs a walk from each end takes long: so many edges to learn from, times the graph's.
+_MOST_WALKED, _ENOUGH_EDGES = 2_400_000_000, 2000
 _OUTLIER = 5.0  # standardized evidence is cut off here
 _SCORES_AT_ONCE = 1 << 17
 _OTHERS = 4  # random pairs that compete with a ranked edge, beside those of its shortlist
@@ -85,7 +87,7 @@ class EvidenceModel(Method):
         folds: in which the edges are divided; one of them is hidden at a time.
         hidden_channels: width of the perceptrons.
         dropout: on their hidden layers.
-        max_edges: edges whose evidence is computed, at most.
+        max_edges: edges whose evidence is computed, at most; fewer on graphs of over 400,000 edges.
         shortlist: tails that each of several scores proposes for a head.
         step_size: edges per optimizer step; None: 512, or as many as there are.
         start: ``random`` weights, or the ``shipped`` ones, trained on other graphs; their
@@ -212,7 +214,9 @@ class EvidenceModel(Method):
         """Return the evidence of all folds, computed once for a graph and a seed."""
         if self._folded is None or self._folded[0] is not graph:
             chance = generators.fresh("folds")
-            folded = FoldedEvidence.of(graph, self.folds, self.max_edges, self.count, chance)
+            affordable = max(_ENOUGH_EDGES, _MOST_WALKED // max(1, graph.pairs.size(1)))
+            most = min(self.max_edges, affordable)
+            folded = FoldedEvidence.of(graph, self.folds, most, self.count, chance)
             if folded.teaches and not self.is_shipped:
                 self._standardize(torch.cat([folded.positives, folded.negatives]))
             self._folded = graph, folded
